@@ -75,6 +75,7 @@ describe("200", () => {
       },
       organization: { id: expect.stringMatching(/^org_/), name: agent.name, type: "agent" },
       scopes: ["jobs:read", "jobs:write", "webhooks:manage", "keys:manage"],
+      test_scopes: ["jobs:read", "jobs:write", "webhooks:manage", "keys:manage"],
       session_id: expect.any(String),
       expires_at: expect.any(String),
     });

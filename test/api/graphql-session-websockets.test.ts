@@ -84,7 +84,7 @@ it("sends nothing of another organisation", async () => {
 });
 
 it.each(["DEVELOPER", "DISPATCHER", "VIEWER"])(
-  "goes on for a user whose role becomes %s, as every role reads jobs",
+  "sends events to a user whose role became %s",
   async (role) => {
     const person = await createSignedInUser(app, agent.id);
     const socket = await follow(person);

@@ -74,7 +74,7 @@ describe("an owner", () => {
     expect(await theirs.page.getByRole("button", { name: "Edit" }).count()).toBe(0);
   });
 
-  it("is asked before giving up the own role", async () => {
+  it("confirms a change of their own role", async () => {
     const leaving = await withRole("owner");
     const { page } = await openTab(app, { user: leaving });
     await page.goto("/members");

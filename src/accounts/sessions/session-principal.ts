@@ -46,7 +46,7 @@ export function requiresTwoFactor(policy: TwoFactorPolicy, role: UserRole): bool
 
 const allScopes = ["jobs:read", "jobs:write", "webhooks:manage", "keys:manage"] as const;
 
-/** What each role may do, besides the operations that name roles. */
+/** The scopes of each role. Operations that no scope describes name roles. */
 const scopesByRole: Readonly<Record<UserRole, readonly Scope[]>> = {
   owner: allScopes,
   developer: ["jobs:read", "webhooks:manage", "keys:manage"],

@@ -246,7 +246,6 @@ function toSessionWire(principal: SessionPrincipal) {
             type: principal.organizationType,
           },
     scopes,
-    /** In test mode. */
     test_scopes: principal.organizationId === null ? [] : scopesOf(user.role, "test"),
     session_id: sessionId,
     expires_at: sessionExpiresAt.toISOString(),

@@ -1,4 +1,4 @@
-/** What each role may do: every role with every declared operation and root field, as their declarations say. */
+/** Compares the rights of every role with the declarations of all operations and root fields. */
 import { beforeAll, describe, expect, it } from "vitest";
 import type { SessionMode, SessionPrincipal } from "../../../src/accounts/api.ts";
 import { type Scope, scopes as allScopes } from "../../../src/api-keys/api.ts";

@@ -1,4 +1,4 @@
-/** What each role is called, and what it may do in one sentence. */
+/** Label and description of each role. */
 import type { MemberRole } from "../../generated/members.ts";
 import type { Role } from "./session.ts";
 
