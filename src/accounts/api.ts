@@ -1,7 +1,7 @@
 /** The exports of this feature: other features and the adapters import only from here. */
 export { accountEmail, parseOrThrow, userNameField } from "./fields.ts";
 export type { ClientInfo } from "./auth/client-info.ts";
-export type { SignInResult } from "./auth/sign-in.service.ts";
+export { TWO_FACTOR_COOKIE } from "./auth/cookies.ts";
 export { UserCredential, UserTwoFactor } from "./credential.entity.ts";
 export { EmailToken } from "./email-token.entity.ts";
 export { Invitation } from "./invitations/entity.ts";
@@ -32,5 +32,4 @@ export type { SessionVerifier } from "./sessions/verifier.ts";
 export { SuspensionService } from "./suspension.service.ts";
 export { resetTwoFactor } from "./two-factor/reset.ts";
 export { canDecryptLatestSecret, usersWithUnreadableSecret } from "./two-factor/unreadable-secrets.sql.ts";
-export { twoFactorCodeKinds } from "./two-factor/verify-code.ts";
 export { UserService } from "./user.service.ts";

@@ -15,8 +15,6 @@ export const UserCredential = defineEntity({
     providerId: p.text(),
     /** The argon2id hash, as a PHC string. */
     password: p.text(),
-    /** Part of the known-browser cookies (known-browser.ts). A new value invalidates all of them. */
-    browserEpoch: p.uuid().defaultRaw("gen_random_uuid()"),
     createdAt: p.datetime(3).defaultRaw("now()"),
     updatedAt: p.datetime(3).defaultRaw("now()"),
   },

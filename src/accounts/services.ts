@@ -1,11 +1,10 @@
 /** Composes the services of users' own accounts, and those of membership in organisations. */
 import { createBackgroundQueue } from "../core/concurrency/background-queue.ts";
 import { createPostgresStore } from "../rate-limits/api.ts";
+import { type AuthCall, handleAuthRequest } from "./auth/auth-request.ts";
 import { createBetterAuth } from "./auth/better-auth.ts";
 import { createAuthMetrics } from "./auth/metrics.ts";
-import { ReauthenticationService } from "./auth/reauthentication.service.ts";
 import { deriveAuthSecret } from "./auth/secret.ts";
-import { SignInService } from "./auth/sign-in.service.ts";
 import { Throttle } from "./auth/throttle.ts";
 import type { AccountContext, AccountDeps } from "./context.ts";
 import { EmailTokenService } from "./email-token.service.ts";
@@ -20,7 +19,6 @@ import { SessionService } from "./sessions/service.ts";
 import { SessionVerifier } from "./sessions/verifier.ts";
 import { SuspensionService } from "./suspension.service.ts";
 import { TwoFactorDiagnostics } from "./two-factor/diagnostics.ts";
-import { TwoFactorService } from "./two-factor/service.ts";
 import { UserService } from "./user.service.ts";
 
 export type AccountServices = ReturnType<typeof createAccountServices>;
@@ -41,31 +39,29 @@ function createContext(deps: AccountDeps): AccountContext {
   const metrics = createAuthMetrics(deps.registry);
   const hasher = createPasswordHasher(() => metrics.passwordHashes.inc());
   const authSecret = deriveAuthSecret(deps.secretBox);
-  const auth = createBetterAuth({ pgPool: database.asPgPool(), secret: authSecret, hasher });
-  return {
+  const context = {
     ...deps,
     metrics,
     hasher,
     authSecret,
-    auth,
     backgroundQueue: createBackgroundQueue(logger),
     emailTokens: new EmailTokenService(deps),
     // Always the shared store: password guesses must count across processes.
     throttle: new Throttle(createPostgresStore(database)),
-    twoFactorDiagnostics: new TwoFactorDiagnostics({ database, logger, auth }),
   };
+  const auth = createBetterAuth(context);
+  return { ...context, auth, twoFactorDiagnostics: new TwoFactorDiagnostics({ database, logger, auth }) };
 }
 
 function createAccountServices(context: AccountContext) {
   const passwords = new PasswordService(context);
   return {
     users: new UserService(context),
-    signIn: new SignInService(context),
+    /** Answers the routes of better-auth. */
+    handleAuth: (call: AuthCall) => handleAuthRequest(context, call),
     passwords,
-    reauthentication: new ReauthenticationService(context, passwords),
     sessions: new SessionService(context),
     sessionVerifier: new SessionVerifier(context),
-    twoFactor: new TwoFactorService(context),
     /** Also used for other attempts that must be limited. */
     throttle: context.throttle,
   };

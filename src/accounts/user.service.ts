@@ -1,15 +1,15 @@
 /** Creates and renames users, checks their passwords and revokes their sessions. */
+import { randomUUID } from "node:crypto";
 import { type EntityManager, UniqueConstraintViolationException } from "@mikro-orm/postgresql";
 import type { Reader } from "../core/postgres/database.ts";
 import { AppError } from "../core/errors.ts";
 import { newUuid } from "../core/ids.ts";
 import { Organization, User, type UserRole } from "../organizations/api.ts";
 import { recordUserEvent, type ClientInfo } from "./auth/client-info.ts";
-import { forgetBrowsers } from "./auth/known-browser.ts";
 import type { AccountContext } from "./context.ts";
 import { UserCredential } from "./credential.entity.ts";
 import { checkPassword } from "./passwords/rules.ts";
-import { UserSession } from "./sessions/entity.ts";
+import { UserSession, UserVerification } from "./sessions/entity.ts";
 import type { SessionPrincipal } from "./sessions/session-principal.ts";
 
 export interface NewUser {
@@ -94,20 +94,21 @@ export async function insertUser(
 }
 
 /**
- * Revokes a user's sessions and forgets the known browsers. `toKeep`: a session by its uuid or by its cookie's token.
- * Returns the number of revoked sessions.
+ * Revokes a user's sessions and sign-ins in progress, and makes their browsers unknown. `toKeep`: a session by its uuid or by
+ * its cookie's token. Returns the number of revoked sessions.
  */
 export async function revokeSessions(
   on: Reader,
   userId: string,
   toKeep: { id?: string | undefined; token?: string | null } = {},
 ): Promise<number> {
+  const em = on.em();
   const { id, token } = toKeep;
-  // Locks the credential before the sessions, in the same order as a password change, to avoid deadlocks.
-  await forgetBrowsers(on, userId);
-  return await on.em().nativeDelete(UserSession, {
-    user: userId,
-    ...(id && { id: { $ne: id } }),
-    ...(token && { token: { $ne: token } }),
-  });
+  const epoch = randomUUID();
+  await em.nativeUpdate(User, { id: userId }, { epoch });
+  // With a two-factor code still missing, or trusting the browser.
+  await em.nativeDelete(UserVerification, { value: userId });
+  const kept = { user: userId, ...(id ? { id } : { token: token ?? "" }) };
+  await em.nativeUpdate(UserSession, kept, { epoch });
+  return await em.nativeDelete(UserSession, { user: userId, epoch: { $ne: epoch } });
 }

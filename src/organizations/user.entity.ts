@@ -21,6 +21,8 @@ export const User = defineEntity({
     organization: () => p.manyToOne(Organization).nullable().deleteRule("no action"),
     role: p.enum(userRoles),
     twoFactorEnabled: p.boolean().default(false),
+    /** A new value ends all sessions and makes all browsers unknown, also those of a sign-in in progress. */
+    epoch: p.uuid().defaultRaw("gen_random_uuid()"),
     createdAt: p.datetime(3).defaultRaw("now()"),
     updatedAt: p.datetime(3).defaultRaw("now()"),
     /** Updated at most once a minute. */

@@ -239,7 +239,7 @@ it("accepting an invitation holds no lock while the password hash is queued", as
   };
   let queued = 20;
   const outsiders = Array.from({ length: queued }, async (_, index) => {
-    await createSessionClient(app).post("/auth/sign-in", {
+    await createSessionClient(app).post("/auth/sign-in/email", {
       email: `${index}.${email}`,
       password: VALID_PASSWORD,
     });

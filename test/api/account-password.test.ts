@@ -63,7 +63,7 @@ async function isSignedIn(browser: SessionClient): Promise<boolean> {
 }
 
 async function signsIn({ email }: TestUser, password: string): Promise<boolean> {
-  const { status } = await post("/auth/sign-in", { email, password });
+  const { status } = await post("/auth/sign-in/email", { email, password });
   expect([200, 401]).toContain(status);
   return status === 200;
 }
@@ -116,7 +116,7 @@ describe("a password reset", () => {
       );
       const thief = createSessionClient(app);
       const { email, password } = person;
-      const underWay = thief.post("/auth/sign-in", { email, password });
+      const underWay = thief.post("/auth/sign-in/email", { email, password });
       await waitForBlockedSessions(app.database, 1);
       const resetting = reset(token);
       await waitForBlockedSessions(app.database, 2);

@@ -52,7 +52,7 @@ it("entering a code of either kind and finishing a set-up explain the problem, a
   const [recoveryCode = ""] = expectData(confirmed).recovery_codes;
 
   const halfway = createSessionClient(after);
-  expectData(await halfway.post("/auth/sign-in", { email, password }));
+  expectData(await halfway.post("/auth/sign-in/email", { email, password }));
   const entered = [
     { code: totpCode(person.uri, 1), kind: "totp" },
     { code: recoveryCode, kind: "recovery_code" },

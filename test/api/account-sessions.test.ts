@@ -42,7 +42,7 @@ describe("GET /auth/sessions", () => {
     const [own, other] = [await signIn(app, person), createSessionClient(app)];
     const body = JSON.stringify({ email: person.email, password: person.password });
     const headers = { "user-agent": "Heron/1.0 \u00e9 (weir)", "x-forwarded-for": "203.0.113.9" };
-    expectData(await other.call("/auth/sign-in", { method: "POST", body, headers }));
+    expectData(await other.call("/auth/sign-in/email", { method: "POST", body, headers }));
     await signIn(app, await newPerson());
     const sessions = expectData(await own.get("/auth/sessions"));
     expect(new Set(sessions.map(({ id }: { id: string }) => id))).toEqual(
@@ -65,7 +65,7 @@ describe("GET /auth/sessions", () => {
     const browser = createSessionClient(direct);
     const body = JSON.stringify({ email: person.email, password: person.password });
     const headers = { "x-forwarded-for": "203.0.113.9", "x-waymark-client-ip": "203.0.113.9" };
-    expectData(await browser.call("/auth/sign-in", { method: "POST", body, headers }));
+    expectData(await browser.call("/auth/sign-in/email", { method: "POST", body, headers }));
     const [session] = expectData(await browser.get("/auth/sessions"));
     expect(session.ip_address).toBe("127.0.0.1");
   });

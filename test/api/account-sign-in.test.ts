@@ -36,7 +36,7 @@ afterEach(() => clock.advance(Date.now() - clock.now()));
 afterAll(() => other[Symbol.asyncDispose]());
 
 function trySignIn(email: string, password: string): Promise<ApiResponse> {
-  return createSessionClient(app).post("/auth/sign-in", { email, password });
+  return createSessionClient(app).post("/auth/sign-in/email", { email, password });
 }
 
 /** Returns the number of computed password hashes. */
@@ -142,7 +142,7 @@ describe("session fixation", () => {
   it("is prevented: each sign-in creates a new session, even if the request has a session cookie", async () => {
     const planted = (await signIn(app, owner)).cookie;
     const browser = createSessionClient(app, planted);
-    expectData(await browser.post("/auth/sign-in", { email: owner.email, password: owner.password }));
+    expectData(await browser.post("/auth/sign-in/email", { email: owner.email, password: owner.password }));
     expect(browser.cookie).not.toBe(planted);
     expectData(await browser.get("/auth/session"));
     // The previous, possibly planted, session is useless.
@@ -287,7 +287,7 @@ describe("403", () => {
       app.call(path, { method: "POST", body, headers: { ...from, cookie } });
     expectFailure(await post("/auth/sign-out"), 403, "page of this site");
     const credentials = JSON.stringify({ email: owner.email, password: owner.password });
-    const signedIn = await post("/auth/sign-in", credentials);
+    const signedIn = await post("/auth/sign-in/email", credentials);
     expectFailure(signedIn, 403);
     expect(signedIn.headers.getSetCookie()).toEqual([]);
     expectFailure(await app.call("/auth/sessions", { method: "DELETE", headers: { ...from, cookie } }), 403);
@@ -303,14 +303,14 @@ describe("403", () => {
     ] as const) {
       await using site = await startAppInstance(app.databaseUrl, { ...ACCOUNT_ENV, PUBLIC_URL: publicUrl });
       const headers = { origin: publicUrl };
-      const answer = await site.call("/auth/sign-in", { method: "POST", body, headers });
+      const answer = await site.call("/auth/sign-in/email", { method: "POST", body, headers });
       expect(answer.status).toBe(status);
       if (status === 403) expectFailure(answer, 403, "with https");
       expect(answer.headers.getSetCookie()).toHaveLength(status === 200 ? 2 : 0);
       if (!publicUrl.startsWith("https:")) continue;
       // A page with the right host and the wrong protocol.
       const unsafe = { method: "POST", body: "{}", headers: { origin: "http://console.example" } };
-      expectFailure(await site.call("/auth/sign-in", unsafe), 403, "page of this");
+      expectFailure(await site.call("/auth/sign-in/email", unsafe), 403, "page of this");
     }
   });
 
@@ -326,7 +326,7 @@ describe("403", () => {
 describe("400", () => {
   it("for missing values and wrong types", async () => {
     for (const body of [{}, { email: 1, password: ["x"] }, { email: "", password: "" }]) {
-      const answer = await createSessionClient(app).post("/auth/sign-in", body);
+      const answer = await createSessionClient(app).post("/auth/sign-in/email", body);
       expectProblems(answer, "body", ["email", "password"]);
     }
     for (const email of ["a\0@test.example", "unknown", `${"x".repeat(300)}@test.example`])
@@ -341,7 +341,7 @@ describe("429 with Retry-After", () => {
     const headers = randomClientIpHeader();
     const attempt = (at: number, password: string): Promise<ApiResponse> => {
       const body = JSON.stringify({ email: person.email, password });
-      return createSessionClient(at % 2 === 0 ? app : other).call("/auth/sign-in", {
+      return createSessionClient(at % 2 === 0 ? app : other).call("/auth/sign-in/email", {
         method: "POST",
         body,
         headers,
@@ -365,10 +365,10 @@ describe("429 with Retry-After", () => {
     const client = createSessionClient(app);
     const body = { email: `unknown.${owner.email}`, password: "some password" };
     const answers: ApiResponse[] = [];
-    for (let index = 0; index < 11; index += 1) answers.push(await client.post("/auth/sign-in", body));
+    for (let index = 0; index < 11; index += 1) answers.push(await client.post("/auth/sign-in/email", body));
     expect(answers.map(({ status }) => status)).toEqual([...Array.from({ length: 10 }, () => 401), 429]);
     const before = await hashesCounted();
-    expectFailure(await client.post("/auth/sign-in", body), 429);
+    expectFailure(await client.post("/auth/sign-in/email", body), 429);
     expect(await hashesCounted()).toBe(before);
   });
 
@@ -385,6 +385,6 @@ describe("429 with Retry-After", () => {
     const headers = randomClientIpHeader();
     const body = JSON.stringify({ email: person.email, password: person.password });
     for (let index = 0; index < 15; index += 1)
-      expectData(await createSessionClient(app).call("/auth/sign-in", { method: "POST", body, headers }));
+      expectData(await createSessionClient(app).call("/auth/sign-in/email", { method: "POST", body, headers }));
   });
 });

@@ -75,7 +75,7 @@ async function halfway(
   api: Pick<AppInstance, "call" | "url"> = app,
 ): Promise<SessionClient> {
   const browser = createSessionClient(api);
-  const data = expectData(await browser.post("/auth/sign-in", { email, password }));
+  const data = expectData(await browser.post("/auth/sign-in/email", { email, password }));
   expect(data).toEqual({ two_factor_required: true });
   return browser;
 }
@@ -172,7 +172,7 @@ describe("turning two-factor authentication on", () => {
     );
     const thief = createSessionClient(app);
     const { email, password } = person;
-    const underWay = thief.post("/auth/sign-in", { email, password });
+    const underWay = thief.post("/auth/sign-in/email", { email, password });
     await waitForBlockedSessions(app.database, 1);
     await enabling.commit();
     expectFailure(await underWay, 401);
@@ -239,7 +239,7 @@ describe("signing in", () => {
   // evidence: two-factor-sign-in-cookie
   it("sets a two-factor cookie with the session cookie's attributes for ten minutes", async () => {
     const { email, password } = await securedPerson();
-    const answer = await createSessionClient(app).post("/auth/sign-in", { email, password });
+    const answer = await createSessionClient(app).post("/auth/sign-in/email", { email, password });
     const [text = "", ...others] = answer.headers.getSetCookie().filter((one) => !one.includes("Max-Age=0"));
     expect(others).toEqual([]);
     const [pair, ...attributes] = text.split("; ");
@@ -345,7 +345,7 @@ describe("signing in", () => {
     const other = await enrolledPerson();
     const browser = other.browser;
     const { email, password } = person;
-    expectData(await browser.post("/auth/sign-in", { email, password }));
+    expectData(await browser.post("/auth/sign-in/email", { email, password }));
     expectFailure(await enter(browser, totpCode(other.uri, 1)), 401);
     expectData(await enter(browser, totpCode(person.uri, 1)));
     expect(expectData(await browser.get("/auth/session")).user.email).toBe(email);

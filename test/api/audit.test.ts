@@ -149,7 +149,7 @@ describe("the audit log", () => {
   it("shows an organisation the IP addresses of failed sign-ins to its users' accounts", async () => {
     const { owner, browser } = await place();
     const body = JSON.stringify({ email: owner.email, password: "not my password" });
-    const refused = await createSessionClient(app).call("/auth/sign-in", {
+    const refused = await createSessionClient(app).call("/auth/sign-in/email", {
       method: "POST",
       headers: { "x-forwarded-for": "203.0.113.7" },
       body,

@@ -141,7 +141,7 @@ describe("user sessions", () => {
     const headers = randomClientIpHeader();
     const body = JSON.stringify({ email, password: "not this one, nor another" });
     const statuses = await inTurn(14, (door) =>
-      createSessionClient(door).call("/auth/sign-in", { method: "POST", headers, body }),
+      createSessionClient(door).call("/auth/sign-in/email", { method: "POST", headers, body }),
     );
     // Ten attempts and one more per minute: separate limits per API would have allowed all of them.
     expect(countOf(statuses, 401)).toBeGreaterThanOrEqual(10);

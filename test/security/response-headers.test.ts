@@ -70,12 +70,12 @@ const answers: [name: string, path: string, asked?: RequestOptions][] = [
   ],
   [
     "a body that is too large",
-    "/auth/sign-in",
+    "/auth/sign-in/email",
     { method: "POST", headers: [json, "Sec-Fetch-Site: same-origin"], body: `"${"x".repeat(20_000)}"` },
   ],
   [
     "a body that is not JSON",
-    "/auth/sign-in",
+    "/auth/sign-in/email",
     { method: "POST", headers: [json, "Sec-Fetch-Site: same-origin"], body: "{" },
   ],
   ["malformed HTTP", "/v1/jobs", { headers: ["no colon"] }],

@@ -53,7 +53,7 @@ describe("a password reset", () => {
     expectData(await post("/auth/password/reset", { token, password: NEW_PASSWORD }));
     const thief = createSessionClient(app);
     const { email } = person;
-    const signedIn = expectData(await thief.post("/auth/sign-in", { email, password: NEW_PASSWORD }));
+    const signedIn = expectData(await thief.post("/auth/sign-in/email", { email, password: NEW_PASSWORD }));
     expect(signedIn).toEqual({ two_factor_required: true });
     expect((await thief.get("/auth/session")).status).toBe(401);
   });
@@ -89,7 +89,7 @@ describe("account forms", () => {
     };
     expectData(await post("/auth/links/accept", accepted));
     const browser = createSessionClient(app);
-    expectData(await browser.post("/auth/sign-in", { email, password: VALID_PASSWORD, ...greedy }));
+    expectData(await browser.post("/auth/sign-in/email", { email, password: VALID_PASSWORD, ...greedy }));
     await browser.send("PATCH", "/auth/profile", { name: "Greedy", ...greedy });
     const { user, organization } = expectData(await browser.get("/auth/session"));
     expect({ role: user.role, email: user.email }).toEqual({ role: "dispatcher", email });
@@ -114,7 +114,7 @@ describe("the server log", () => {
         ...randomClientIpHeader(),
       },
     });
-    await post("/auth/sign-in", { email: `a\n${forged}@x`, password: `\r\n${forged}` });
+    await post("/auth/sign-in/email", { email: `a\n${forged}@x`, password: `\r\n${forged}` });
     const lines = written.trimEnd().split("\n");
     for (const line of lines) expect(JSON.parse(line)).toHaveProperty("time");
     expect(written).not.toContain("forged");

@@ -1,45 +1,36 @@
-/**
- * Configures better-auth as a library for sessions, password sign-in and two-factor authentication, on our own tables
- * (docs/decisions/0029). Its HTTP handler is not mounted: only our services call it.
- */
+/** Configures better-auth on our own tables: sessions, password sign-in and two-factor authentication (docs/decisions/0029). */
 import { betterAuth } from "better-auth";
 import { twoFactor } from "better-auth/plugins";
-import type { Database } from "../../core/postgres/database.ts";
 import { newUuid } from "../../core/ids.ts";
-import { cookieAttributes, TWO_FACTOR_COOKIE, SESSION_COOKIE, UNUSED_COOKIE_PREFIX } from "./cookies.ts";
-import { SECRET_VERSION } from "./secret.ts";
-import type { PasswordHasher } from "../passwords/hasher.ts";
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from "../passwords/rules.ts";
 import { SESSION_LIFETIME_MS } from "../sessions/entity.ts";
+import { AUTH_PATH, CLIENT_IP_HEADER } from "./auth-request.ts";
+import { cookieAttributes, COOKIE_PREFIX, SESSION_COOKIE, TWO_FACTOR_COOKIE } from "./cookies.ts";
+import { type HookContext, waymarkPlugin } from "./hooks.ts";
+import { SECRET_VERSION } from "./secret.ts";
 
 const ISSUER = "Waymark";
-/** Passes the client's IP address to the library. We always set it, so clients can't forge it. */
-export const CLIENT_IP_HEADER = "x-waymark-client-ip";
 const TWO_FACTOR_COOKIE_MAX_AGE_S = 600;
 
 export type BetterAuth = ReturnType<typeof createBetterAuth>;
 
-/** `secret`: at least 32 characters. Signs cookies, and encrypts TOTP secrets and recovery codes. */
-export function createBetterAuth({
-  pgPool,
-  secret,
-  hasher,
-}: {
-  pgPool: ReturnType<Database["asPgPool"]>;
-  secret: string;
-  hasher: PasswordHasher;
-}) {
+/** `authSecret`: at least 32 characters. Signs cookies, and encrypts TOTP secrets and recovery codes. */
+export function createBetterAuth(context: HookContext) {
+  const { database, hasher, authSecret, publicUrl } = context;
   return betterAuth({
     appName: ISSUER,
-    // Unused: we send none of the library's links.
-    baseURL: "http://waymark.invalid",
+    // Null: of each request.
+    ...(publicUrl !== null && { baseURL: `${publicUrl}${AUTH_PATH}` }),
+    basePath: AUTH_PATH,
     // As a list, so that the library doesn't read it from an environment variable.
-    secrets: [{ version: SECRET_VERSION, value: secret }],
-    secret,
-    database: { ...pgPool, end: async () => undefined, options: {} } as never,
+    secrets: [{ version: SECRET_VERSION, value: authSecret }],
+    secret: authSecret,
+    database: { ...database.asPgPool(), end: async () => undefined, options: {} } as never,
     logger: { disabled: true },
     telemetry: { enabled: false },
+    // Our own limits hold across processes and spare known browsers (docs/decisions/0053).
     rateLimit: { enabled: false },
+    onAPIError: { throw: true },
     emailAndPassword: {
       enabled: true,
       disableSignUp: true,
@@ -54,18 +45,21 @@ export function createBetterAuth({
     session: {
       ...tableMappings.session,
       expiresIn: SESSION_LIFETIME_MS / 1000,
-      // sessions/verifier.ts enforces the idle timeout.
+      // sessions/verifier.ts enforces the idle timeout and freshness.
       disableSessionRefresh: true,
       freshAge: 0,
       cookieCache: { enabled: false },
     },
-    plugins: [twoFactorPlugin],
+    // Ours is the last, so that its hooks see what the others decided.
+    plugins: [twoFactorPlugin, waymarkPlugin(context)],
     advanced: {
       // The library's check requires columns that we don't use. Our own tests check the tables.
       database: { generateId: () => newUuid(), validateSchema: false },
       ipAddress: { ipAddressHeaders: [CLIENT_IP_HEADER] },
+      // Our routes check that the request comes from a page of ours (core/same-origin.ts).
+      disableCSRFCheck: true,
       useSecureCookies: false,
-      cookiePrefix: UNUSED_COOKIE_PREFIX,
+      cookiePrefix: COOKIE_PREFIX,
       defaultCookieAttributes: cookieAttributes,
       cookies: { session_token: { name: SESSION_COOKIE }, two_factor: { name: TWO_FACTOR_COOKIE } },
     },
@@ -75,8 +69,6 @@ export function createBetterAuth({
 const twoFactorPlugin = twoFactor({
   issuer: ISSUER,
   twoFactorCookieMaxAge: TWO_FACTOR_COOKIE_MAX_AGE_S,
-  // two-factor/recovery-codes.ts generates and hashes the codes; the library compares them and removes used ones.
-  backupCodeOptions: { customBackupCodesGenerate: () => [] },
   schema: {
     user: { fields: { twoFactorEnabled: "two_factor_enabled" } },
     twoFactor: {
@@ -95,6 +87,9 @@ const twoFactorPlugin = twoFactor({
 
 const timestampFields = { createdAt: "created_at", updatedAt: "updated_at" };
 
+/** Set by our hook only. */
+const ownField = { required: false, input: false } as const;
+
 /** Maps the library's model names to our tables and columns. */
 const tableMappings = {
   user: {
@@ -109,6 +104,11 @@ const tableMappings = {
       ipAddress: "ip_address",
       userAgent: "user_agent",
       userId: "user_id",
+    },
+    additionalFields: {
+      epoch: { ...ownField, type: "string", returned: false },
+      lastSeenAt: { ...ownField, type: "date", fieldName: "last_seen_at" },
+      authenticatedAt: { ...ownField, type: "date", fieldName: "authenticated_at" },
     },
   },
   account: {

@@ -1,17 +1,16 @@
 /** Verifies, changes and resets users' passwords. */
 import { raw } from "@mikro-orm/postgresql";
 import type { Transaction } from "../../core/postgres/transaction.ts";
-import { AppError } from "../../core/errors.ts";
+import { AppError, badRequest } from "../../core/errors.ts";
 import { systemActor } from "../../core/principal.ts";
 import { recordAuditEvent } from "../../audit/api.ts";
 import { User } from "../../organizations/api.ts";
-import { wrongPasswordError } from "../auth/better-auth.client.ts";
 import { recordUserEvent, type ClientInfo } from "../auth/client-info.ts";
 import { formAttempts } from "../auth/throttle.ts";
 import type { AccountContext } from "../context.ts";
 import { UserCredential } from "../credential.entity.ts";
 import { invalidEmailToken, revokeEmailTokens } from "../email-token.service.ts";
-import { UserSession, UserVerification } from "../sessions/entity.ts";
+import { UserSession } from "../sessions/entity.ts";
 import { notSignedInError, type SessionPrincipal } from "../sessions/session-principal.ts";
 import { revokeSessions, UserService } from "../user.service.ts";
 import { FORGOTTEN_PASSWORD_PATH, passwordChangedMail, passwordResetMail } from "./mails.ts";
@@ -101,8 +100,6 @@ export class PasswordService {
     const change = { password: hash, updatedAt: raw("now()") };
     if ((await em.nativeUpdate(UserCredential, { user: id }, change)) === 0)
       throw new AppError("UnauthorizedException", "This account no longer exists");
-    // Sign-ins that still need a two-factor code.
-    await em.nativeDelete(UserVerification, { value: id });
     await mails.enqueue(tx, passwordChangedMail(email, pageUrl(FORGOTTEN_PASSWORD_PATH)));
     return await revokeSessions(tx, id, { id: exceptSessionId });
   }
@@ -133,4 +130,8 @@ interface PasswordReplacement {
   email: string;
   hash: string;
   exceptSessionId?: string;
+}
+
+function wrongPasswordError(field = "password"): AppError {
+  return badRequest([{ location: "body", field, code: "invalid_value", message: "is not your password" }]);
 }

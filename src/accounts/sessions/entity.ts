@@ -16,6 +16,8 @@ export const UserSession = defineEntity({
     user: () => p.manyToOne(User).deleteRule("cascade"),
     /** The cookie contains the token and a signature, so the token alone doesn't sign anyone in. */
     token: p.text().unique(),
+    /** The user's when the sign-in began. The session is over if the user has another one. */
+    epoch: p.uuid().nullable(),
     ipAddress: p.text().nullable(),
     userAgent: p.text().nullable(),
     createdAt: p.datetime(3),

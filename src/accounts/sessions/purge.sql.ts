@@ -20,11 +20,11 @@ export async function purgeSessions(on: Queryable, limit: number): Promise<void>
       limit ${limit}::int))`);
 }
 
-/** Deletes all sessions and forgets all known browsers. Returns the number of sessions. */
+/** Deletes all sessions and makes all browsers unknown. Returns the number of sessions. */
 export async function revokeAllSessions(on: Queryable): Promise<number> {
   const [row] = await on.query<{ ended: number }>(sql`
     with deleted as (delete from user_session returning 1),
-      forgotten as (update user_credential set browser_epoch = gen_random_uuid())
+      forgotten as (update user_account set epoch = gen_random_uuid())
     select count(*)::int as ended from deleted`);
   return row?.ended ?? 0;
 }

@@ -39,7 +39,8 @@ export async function selectSession(
       organization.live_organization_id, organization.suspended_at is not null as suspended
     from user_session session join user_account account on account.id = session.user_id
       ${organizationJoins(mode)}
-    where ${"token" in session ? sql`session.token = ${session.token}` : sql`session.id = ${session.id}::uuid`}`);
+    where session.epoch = account.epoch
+      and ${"token" in session ? sql`session.token = ${session.token}` : sql`session.id = ${session.id}::uuid`}`);
   return row;
 }
 

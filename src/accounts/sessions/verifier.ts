@@ -15,7 +15,7 @@ import {
 } from "./session-principal.ts";
 import { selectSession, updateLastSeen, type SessionRow } from "./verifier.sql.ts";
 
-const TOUCH_INTERVAL_MS = MINUTE_MS;
+export const TOUCH_INTERVAL_MS = MINUTE_MS;
 
 export class SessionVerifier {
   readonly #context: AccountContext;

@@ -20,16 +20,11 @@ export class TwoFactorDiagnostics {
     this.#deps = deps;
   }
 
-  /** Runs `check` of a code. Throws ConflictException if it fails because the user's secret or codes can't be decrypted. */
-  async explainFailure<T>(userId: string | null, check: () => Promise<T>): Promise<T> {
-    try {
-      return await check();
-    } catch (error) {
-      // The library reports wrong codes as AppErrors by now; only an unexpected error can be a decryption failure.
-      if (error instanceof AppError || userId === null || (await this.#canDecrypt(userId))) throw error;
-      this.#logSecretMismatch();
-      throw secretChangedError(error);
-    }
+  /** Returns the error, or ConflictException if it happened because the user's secret or codes can't be decrypted. */
+  async explain(error: unknown, userId: string): Promise<unknown> {
+    if (error instanceof AppError || (await this.#canDecrypt(userId))) return error;
+    this.#logSecretMismatch();
+    return secretChangedError(error);
   }
 
   async #canDecrypt(userId: string): Promise<boolean> {

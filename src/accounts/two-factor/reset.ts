@@ -1,11 +1,9 @@
 /** Turns two-factor authentication off for users who have lost their authenticator app and recovery codes. */
 import { raw } from "@mikro-orm/postgresql";
-import type { Transaction } from "../../core/postgres/transaction.ts";
 import { AppError } from "../../core/errors.ts";
 import { User } from "../../organizations/api.ts";
 import type { AccountDeps } from "../context.ts";
 import { UserTwoFactor } from "../credential.entity.ts";
-import { UserVerification } from "../sessions/entity.ts";
 import { accountEmail, parseOrThrow } from "../fields.ts";
 import { type AuditContext, recordAuditEvent } from "../../audit/api.ts";
 import { FORGOTTEN_PASSWORD_PATH, twoFactorResetMail } from "../passwords/mails.ts";
@@ -26,8 +24,10 @@ export async function resetTwoFactor(
     if (!user) throw new AppError("NotFoundException", `No account has the e-mail address ${email}`);
     // Locks sessions before the account, in the same order as using a session, to avoid deadlocks.
     const sessionsRevoked = await revokeSessions(tx, user.id);
-    if (!(await disableTwoFactor(tx, user.id)))
+    const change = { twoFactorEnabled: false, updatedAt: raw("now()") };
+    if ((await em.nativeUpdate(User, { id: user.id, twoFactorEnabled: true }, change)) === 0)
       throw new AppError("ConflictException", `Two-factor authentication is off for ${email}`);
+    await em.nativeDelete(UserTwoFactor, { user: user.id });
     await mails.enqueue(tx, twoFactorResetMail(email, pageUrl(FORGOTTEN_PASSWORD_PATH)));
     await recordAuditEvent(tx, {
       action: "two_factor.reset",
@@ -38,14 +38,4 @@ export async function resetTwoFactor(
     });
     return { email, sessionsRevoked };
   });
-}
-
-/** Also deletes the secret, the recovery codes and unfinished sign-ins. Returns false if it was already off. */
-export async function disableTwoFactor(tx: Transaction, userId: string): Promise<boolean> {
-  const em = tx.em();
-  const change = { twoFactorEnabled: false, updatedAt: raw("now()") };
-  const changed = await em.nativeUpdate(User, { id: userId, twoFactorEnabled: true }, change);
-  await em.nativeDelete(UserTwoFactor, { user: userId });
-  await em.nativeDelete(UserVerification, { value: userId });
-  return changed > 0;
 }

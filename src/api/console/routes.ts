@@ -9,8 +9,6 @@ import {
   parseOrThrow,
   scopesOf,
   type SessionPrincipal,
-  type SignInResult,
-  twoFactorCodeKinds,
   userNameField,
   type UserSession,
 } from "../../accounts/api.ts";
@@ -18,10 +16,10 @@ import { toTypedId } from "../../core/ids.ts";
 import { addRoute, type RouteHandlers } from "../add-route.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { objectBody, toRequestHandler } from "../json.ts";
+import { libraryRoutes } from "./auth-library.routes.ts";
 import {
   clientInfoOf,
   createSessionGuards,
-  requireSecureCookies,
   type SessionGuards,
   sessionOf,
 } from "./guards.ts";
@@ -55,9 +53,9 @@ export function accountRoutes(services: AccountRouteServices): Router {
   const router = Router({ caseSensitive: true });
   const add: AddRoute = (path, handlers) =>
     addRoute(router, { path, name: `/auth${path.replace(":id", "{id}")}` }, handlers);
-  addSignInRoutes(add, services.accounts, guards);
+  router.use(libraryRoutes(services.accounts, guards));
+  addSessionRoutes(add, services.accounts, guards);
   addOwnAccountRoutes(add, services.accounts, guards);
-  addTwoFactorRoutes(add, services.accounts, guards);
   addPublicForms(add, services, guards);
   return router;
 }
@@ -77,46 +75,12 @@ function handle(handler: Handler, status?: 200 | 202): RequestHandler {
 
 /** Its length is limited by the body. Rules for new passwords are checked where a password is set. */
 const secretText = z.string({ error: "must be a string" }).min(1, { error: "must not be empty" });
-/** Spaces between the digits are removed. */
-const codeText = secretText
-  .max(40, { error: "must be a code" })
-  .transform((code) => code.replaceAll(/\s/g, ""));
-const codeKind = z.enum(twoFactorCodeKinds, { error: `must be ${twoFactorCodeKinds.join(" or ")}` });
 
-const credentialsBody = z.object({ email: secretText, password: secretText });
-const codeBody = z.object({ code: codeText, kind: codeKind });
-const reauthenticationBody = z.object({
-  password: secretText,
-  code: codeText.optional(),
-  kind: codeKind.default("totp"),
-});
-
-function addSignInRoutes(add: AddRoute, accounts: AccountServices, guards: SessionGuards): void {
-  const signIn: Handler = async ({ body, client }) =>
-    toSignInResponse(await accounts.signIn.signIn(parseOrThrow(credentialsBody, body()), client));
-  const confirm: Handler = async ({ body, client }) =>
-    toSignInResponse(await accounts.signIn.confirmSignIn(parseOrThrow(codeBody, body()), client));
-  const reauthenticate: Handler = async ({ principal, body, client }) => {
-    await accounts.reauthentication.reauthenticate(
-      principal(),
-      parseOrThrow(reauthenticationBody, body()),
-      client,
-    );
-    return { data: {} };
-  };
+function addSessionRoutes(add: AddRoute, { sessions }: AccountServices, guards: SessionGuards): void {
   const turnOnTestMode: Handler = async ({ principal }) => {
-    await accounts.sessions.turnOnTestMode(principal());
+    await sessions.turnOnTestMode(principal());
     return { data: {} };
   };
-  const signOut: Handler = async ({ principal, client }) => ({
-    data: {},
-    cookies: await accounts.signIn.signOut(principal(), client),
-  });
-
-  add("/sign-in", { post: [...guards.sameOriginForm, requireSecureCookies, handle(signIn)] });
-  add("/two-factor", { post: [...guards.sameOriginForm, handle(confirm)] });
-  add("/reauthenticate", { post: [...guards.ownAccountForm, handle(reauthenticate)] });
-  add("/sign-out", { post: [guards.sameOrigin, guards.ownAccount, handle(signOut)] });
   add("/session", { get: [guards.ownAccount, handle(readSession)] });
   add("/test-mode", { post: [guards.sameOrigin, guards.signedIn, handle(turnOnTestMode)] });
 }
@@ -156,34 +120,6 @@ function addOwnAccountRoutes(add: AddRoute, accounts: AccountServices, guards: S
   add("/profile", { patch: [...guards.ownAccountForm, handle(changeProfile)] });
 }
 
-const passwordBody = z.object({ password: secretText });
-const confirmBody = z.object({ code: codeText });
-
-function addTwoFactorRoutes(
-  add: AddRoute,
-  { twoFactor }: AccountServices,
-  { ownAccountForm }: SessionGuards,
-): void {
-  const post = (path: string, handler: Handler): void =>
-    add(`/two-factor/${path}`, { post: [...ownAccountForm, handle(handler)] });
-  post("begin", async ({ principal, body, client }) => {
-    const { password } = parseOrThrow(passwordBody, body());
-    return { data: { totp_uri: await twoFactor.begin(principal(), password, client) } };
-  });
-  post("confirm", async ({ principal, body, client }) => {
-    const { code } = parseOrThrow(confirmBody, body());
-    const { codes, cookies } = await twoFactor.confirm(principal(), code, client);
-    return { data: { recovery_codes: codes }, cookies };
-  });
-  post("recovery-codes", async ({ principal, client }) => ({
-    data: { recovery_codes: await twoFactor.regenerateRecoveryCodes(principal(), client) },
-  }));
-  post("disable", async ({ principal, client }) => {
-    await twoFactor.disable(principal(), client);
-    return { data: {} };
-  });
-}
-
 const forgottenBody = z.object({ email: accountEmail });
 const resetBody = z.object({ token: secretText, password: secretText });
 
@@ -220,10 +156,6 @@ function addPublicForms(
 
 function readSession({ principal }: AccountRequest): Promise<AccountResponse> {
   return Promise.resolve({ data: toSessionWire(principal()) });
-}
-
-function toSignInResponse({ cookies, twoFactorRequired }: SignInResult): AccountResponse {
-  return { data: { two_factor_required: twoFactorRequired }, cookies };
 }
 
 function toSessionWire(principal: SessionPrincipal) {

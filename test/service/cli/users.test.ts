@@ -52,7 +52,7 @@ describe("user reset-two-factor", () => {
     const user = await createTwoFactorUser();
     const halfSignedIn = createSessionClient(app);
     const { email, password } = user;
-    expectData(await halfSignedIn.post("/auth/sign-in", { email, password }));
+    expectData(await halfSignedIn.post("/auth/sign-in/email", { email, password }));
 
     expect(await runJson("user", "reset-two-factor", email.toUpperCase())).toEqual({
       email,

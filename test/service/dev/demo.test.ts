@@ -92,7 +92,7 @@ it("creates a different password for each user once, and stores them with mode 0
 it("returns null for a password that the user has changed, and keeps the new password", async () => {
   const { agent } = await recreateLogins();
   const browser = createSessionClient(app);
-  expectData(await browser.post("/auth/sign-in", agent));
+  expectData(await browser.post("/auth/sign-in/email", agent));
   const change = { current_password: agent.password, new_password: "a heron waits at the weir" };
   expectData(await browser.post("/auth/password/change", change));
   expect((await ensure()).logins.agent).toEqual({ email: agent.email, password: null });

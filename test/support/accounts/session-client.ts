@@ -1,8 +1,8 @@
 /** Creates users of an app under test, signs them in over HTTP and sends requests with their session cookies. */
 import { argon2Sync, randomBytes } from "node:crypto";
+import { expect } from "vitest";
 import { insertUser } from "../../../src/accounts/user.service.ts";
 import type { UserRole } from "../../../src/organizations/user.entity.ts";
-import { expectData } from "../app/assertions.ts";
 import type { ApiResponse, AppInstance, RequestOptions } from "../app/app-instance.ts";
 import { randomClientIpHeader } from "./mails.ts";
 import { totpCode } from "./totp.ts";
@@ -73,9 +73,24 @@ export async function signIn(
   { email, password }: Pick<TestUser, "email" | "password">,
 ): Promise<SessionClient> {
   const client = createSessionClient(app);
-  const data = expectData(await client.post("/auth/sign-in", { email, password }));
-  if (data.two_factor_required) throw new Error("The user has two-factor authentication");
+  const { twoFactorRedirect } = authData(await client.post("/auth/sign-in/email", { email, password }));
+  if (twoFactorRedirect) throw new Error("The user has two-factor authentication");
   return client;
+}
+
+/** Expects a 200 of better-auth's routes and returns its body. */
+// oxlint-disable-next-line typescript/no-explicit-any -- tests read data of any shape
+export function authData({ status, body }: ApiResponse): any {
+  expect({ status, body }).toEqual({ status: 200, body: expect.anything() });
+  return body;
+}
+
+/** Expects a refusal of better-auth's routes: `{code, message}`. */
+export function expectRefused(
+  { status, body }: ApiResponse,
+  expected: { status: number; message: unknown; code?: string },
+): void {
+  expect({ status, ...body }).toMatchObject({ code: expect.any(String), ...expected });
 }
 
 export interface TwoFactorSetup {
@@ -91,10 +106,12 @@ export async function enableTwoFactor(
   client: SessionClient,
   { password }: Pick<TestUser, "password">,
 ): Promise<TwoFactorSetup> {
-  const { totp_uri: uri } = expectData(await client.post("/auth/two-factor/begin", { password }));
+  const { totpURI: uri, backupCodes: recoveryCodes } = authData(
+    await client.post("/auth/two-factor/enable", { password }),
+  );
   const confirmationCode = totpCode(uri);
-  const confirmed = await client.post("/auth/two-factor/confirm", { code: confirmationCode });
-  return { uri, confirmationCode, recoveryCodes: expectData(confirmed).recovery_codes };
+  authData(await client.post("/auth/two-factor/verify-totp", { code: confirmationCode }));
+  return { uri, confirmationCode, recoveryCodes };
 }
 
 function mergeCookies(cookie: string, setCookies: readonly string[]): string {

@@ -1,0 +1,69 @@
+/** Passes requests of the routes below `/auth` to better-auth, with what its hooks need to know about them. */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { invariant } from "../../core/errors.ts";
+import type { User } from "../../organizations/api.ts";
+import type { AccountContext } from "../context.ts";
+import type { SessionPrincipal } from "../sessions/session-principal.ts";
+import type { ClientInfo } from "./client-info.ts";
+import { SESSION_COOKIE, withoutCookie } from "./cookies.ts";
+import type { ThrottleAttempt } from "./throttle.ts";
+
+export const AUTH_PATH = "/auth";
+/** Passes the client's IP address to the library. We always set it, so clients can't forge it. */
+export const CLIENT_IP_HEADER = "x-waymark-client-ip";
+const MAX_USER_AGENT_LENGTH = 300;
+
+export interface AuthCaller {
+  readonly client: ClientInfo;
+  /** Null on routes that need no session. */
+  readonly principal: SessionPrincipal | null;
+}
+
+export interface AuthRequest extends AuthCaller {
+  /** Attempts to refund if the request succeeds. */
+  attempts: readonly ThrottleAttempt[];
+  /** The user as read before the password or code was checked: a change meanwhile ends the new session. */
+  user: User | null;
+}
+
+const current = new AsyncLocalStorage<AuthRequest>();
+
+/** The request that a hook runs for. */
+export function authRequest(): AuthRequest {
+  const request = current.getStore();
+  invariant(request, "better-auth is only called by handleAuthRequest");
+  return request;
+}
+
+export interface AuthCall extends AuthCaller {
+  readonly method: string;
+  /** Of the request, for installations without PUBLIC_URL. */
+  readonly origin: string;
+  /** Below `/auth`, with the query. */
+  readonly path: string;
+  /** Parsed JSON; undefined without a body. */
+  readonly body: unknown;
+}
+
+/** Returns the library's response. Throws AppErrors of the hooks. */
+export async function handleAuthRequest(
+  { auth, publicUrl, twoFactorDiagnostics }: Pick<AccountContext, "auth" | "publicUrl" | "twoFactorDiagnostics">,
+  { method, origin, path, body, client, principal }: AuthCall,
+): Promise<Response> {
+  const { cookie, ipAddress, userAgent } = client;
+  const url = new URL(`${publicUrl ?? origin}${AUTH_PATH}${path}`);
+  const headers = new Headers({ [CLIENT_IP_HEADER]: ipAddress, origin: url.origin });
+  // Users recognise their sessions by it, so it must be printable.
+  const printableUserAgent = userAgent?.replaceAll(/[^\x20-\x7e]/g, "").slice(0, MAX_USER_AGENT_LENGTH);
+  if (printableUserAgent) headers.set("user-agent", printableUserAgent);
+  // The library would take a code for a change of the session that the browser had before.
+  if (cookie !== undefined) headers.set("cookie", principal ? cookie : withoutCookie(cookie, SESSION_COOKIE));
+  if (body !== undefined) headers.set("content-type", "application/json");
+  const request = new Request(url, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
+  const state: AuthRequest = { client, principal, attempts: [], user: null };
+  try {
+    return await current.run(state, () => auth.handler(request));
+  } catch (error) {
+    throw state.user ? await twoFactorDiagnostics.explain(error, state.user.id) : error;
+  }
+}

@@ -1,0 +1,196 @@
+/** What Waymark adds to better-auth's endpoints: limits of attempts, suspension, audit entries, mails and its own messages. */
+import type { BetterAuthPlugin, GenericEndpointContext } from "better-auth";
+import { APIError, createAuthMiddleware } from "better-auth/api";
+import { recordAuditEvent } from "../../audit/api.ts";
+import { networkOf } from "../../core/network.ts";
+import { systemActor } from "../../core/principal.ts";
+import { User } from "../../organizations/api.ts";
+import type { AccountContext } from "../context.ts";
+import { normalizeEmail } from "../fields.ts";
+import { UserSession } from "../sessions/entity.ts";
+import { TOUCH_INTERVAL_MS } from "../sessions/verifier.ts";
+import { afterChange, beforeChange } from "./account-hooks.ts";
+import { authRequest } from "./auth-request.ts";
+import { recordUserEvent } from "./client-info.ts";
+import { cookieAttributes, readSignedCookie, SESSION_COOKIE, TWO_FACTOR_COOKIE } from "./cookies.ts";
+import { KnownBrowsers } from "./known-browser.ts";
+import { translate, wrongCodeError } from "./messages.ts";
+
+export type HookContext = Omit<AccountContext, "auth" | "twoFactorDiagnostics">;
+
+type Endpoint = GenericEndpointContext;
+
+/** The endpoints that end with a new session. */
+const signInSteps: Readonly<Record<string, "password" | "two_factor">> = {
+  "/sign-in/email": "password",
+  "/two-factor/verify-totp": "two_factor",
+  "/two-factor/verify-backup-code": "two_factor",
+};
+
+/** The last plugin, so that `after` sees what the others decided. */
+export function waymarkPlugin(context: HookContext) {
+  const signIn = new SignInHooks(context);
+  return {
+    id: "waymark",
+    init: () => ({ options: { databaseHooks: { session: { create: { before: (session) => signIn.prepareSession(session) } } } } }),
+    hooks: {
+      before: [
+        {
+          matcher: () => true,
+          handler: createAuthMiddleware(async (endpoint) => {
+            const { path } = endpoint;
+            if (path === "/sign-in/email") return await signIn.beforePassword(endpoint);
+            if (signInSteps[path] === "two_factor") return await signIn.beforeCode(endpoint);
+            return await beforeChange(context, endpoint);
+          }),
+        },
+      ],
+      after: [
+        {
+          matcher: () => true,
+          handler: createAuthMiddleware(async (endpoint) => {
+            const { returned } = endpoint.context;
+            if (returned instanceof APIError && returned.status !== "FOUND") {
+              signIn.countFailure(endpoint.path, returned);
+              throw translate(returned);
+            }
+            await context.throttle.refund(...authRequest().attempts);
+            if (isSignIn(endpoint.path)) await signIn.complete(endpoint);
+            else await afterChange(context, endpoint);
+          }),
+        },
+      ],
+    },
+  } satisfies BetterAuthPlugin;
+}
+
+/** Codes are also checked to turn two-factor authentication on. */
+function isSignIn(path: string): boolean {
+  const { client, principal } = authRequest();
+  return signInSteps[path] === "two_factor"
+    ? client.cookie?.includes(`${TWO_FACTOR_COOKIE}=`) === true
+    : principal === null;
+}
+
+class SignInHooks {
+  readonly #context: HookContext;
+  readonly #knownBrowsers: KnownBrowsers;
+
+  constructor(context: HookContext) {
+    this.#context = context;
+    this.#knownBrowsers = new KnownBrowsers(context);
+  }
+
+  /** Takes an attempt at the password. Throws TooManyRequestsException. */
+  async beforePassword({ body }: Endpoint) {
+    const given: unknown = body?.email;
+    // The library rejects it.
+    if (typeof given !== "string") return undefined;
+    const request = authRequest();
+    const { client } = request;
+    const email = normalizeEmail(given);
+    request.user = await this.#findUser({ email });
+    const browser = this.#knownBrowsers.find(client.cookie, request.user);
+    request.attempts =
+      browser === null
+        ? [
+            ["sign-in-address", client.ipAddress],
+            ["sign-in-network", `${email} ${networkOf(client.ipAddress)}`],
+          ]
+        : [["sign-in-browser", browser]];
+    // Not refunded on success, as a successful attempt costs a hash too.
+    await this.#context.throttle.take(...request.attempts, [
+      browser === null ? "sign-in-total-account" : "sign-in-total-known",
+      email,
+    ]);
+    return { context: { body: { ...body, email } } };
+  }
+
+  /** Takes an attempt at a code. A used TOTP code is rejected before the library sees it, which would end the sign-in. */
+  async beforeCode({ path, body, context }: Endpoint): Promise<void> {
+    const { throttle, authSecret } = this.#context;
+    const request = authRequest();
+    const { client, principal } = request;
+    request.attempts = [["two-factor-address", client.ipAddress]];
+    await throttle.take(...request.attempts);
+    const challenge = isSignIn(path) ? readSignedCookie(client.cookie, TWO_FACTOR_COOKIE, authSecret) : null;
+    const id =
+      challenge === null
+        ? principal?.user.id
+        : (await context.internalAdapter.findVerificationValue(challenge))?.value;
+    if (id === undefined) return;
+    request.user = await this.#findUser({ id });
+    const isUsed =
+      path === "/two-factor/verify-totp" && !(await throttle.tryTake(["totp-replay", `${id} ${body?.code}`]));
+    if (isUsed) throw wrongCodeError();
+  }
+
+  /** Rejects a user whose organisation is suspended. */
+  async prepareSession(session: { userId: string; authenticatedAt?: unknown }) {
+    const request = authRequest();
+    const user = request.user?.id === session.userId ? request.user : await this.#findUser({ id: session.userId });
+    request.user = user;
+    if (!user || user.organization?.suspendedAt)
+      throw new APIError("FORBIDDEN", { code: "ORGANIZATION_SUSPENDED", message: "The organisation is suspended" });
+    const now = this.#context.clock.now();
+    return {
+      data: {
+        ...session,
+        epoch: user.epoch,
+        authenticatedAt: session.authenticatedAt ?? new Date(now),
+        // The first request then saves when the user was last seen.
+        lastSeenAt: new Date(now - TOUCH_INTERVAL_MS),
+      },
+    };
+  }
+
+  /** Ends the browser's previous session, and makes the browser known. Without a new session, a code is still missing. */
+  async complete(endpoint: Endpoint): Promise<void> {
+    const { authSecret, database, metrics } = this.#context;
+    const { newSession } = endpoint.context;
+    const { client, user } = authRequest();
+    if (!newSession || !user) return;
+    const previousToken = readSignedCookie(client.cookie, SESSION_COOKIE, authSecret);
+    if (previousToken !== null) await database.em().nativeDelete(UserSession, { token: previousToken });
+    const principal = {
+      actor: { type: "user", id: user.id },
+      organizationId: user.organization?.id ?? null,
+    } as const;
+    const details = { two_factor: twoFactorKinds[endpoint.path] ?? null };
+    await recordUserEvent(database, principal, client, { action: "session.opened", details });
+    metrics.signInAttempts.inc({ outcome: "success" });
+    const { name, value, maxAge } = this.#knownBrowsers.issue(user);
+    await endpoint.setSignedCookie(name, value, this.#knownBrowsers.key, { ...cookieAttributes, maxAge });
+  }
+
+  /** Counts a wrong password or code, and records it in the background, so that a known account takes no longer to answer. */
+  countFailure(path: string, { statusCode }: APIError): void {
+    const { backgroundQueue, database, metrics } = this.#context;
+    const step = signInSteps[path];
+    const { client, user } = authRequest();
+    if (step === undefined || statusCode !== 401) return;
+    metrics.signInAttempts.inc({ outcome: step === "password" ? "invalid_credentials" : "invalid_code" });
+    // Only e-mail addresses of existing accounts: users sometimes type their password into that field.
+    if (!user || !isSignIn(path)) return;
+    backgroundQueue.run("record a failed sign-in", async () => {
+      await recordAuditEvent(database, {
+        action: "session.sign_in_failed",
+        actor: systemActor,
+        organizationId: user.organization?.id ?? null,
+        subject: user.email,
+        details: { step },
+        ipAddress: client.ipAddress,
+        requestId: client.requestId,
+      });
+    });
+  }
+
+  #findUser(where: { email: string } | { id: string }): Promise<User | null> {
+    return this.#context.database.em().findOne(User, where, { populate: ["organization"], strategy: "joined" });
+  }
+}
+
+const twoFactorKinds: Readonly<Record<string, string>> = {
+  "/two-factor/verify-totp": "totp",
+  "/two-factor/verify-backup-code": "recovery_code",
+};
