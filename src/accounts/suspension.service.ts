@@ -1,9 +1,10 @@
 /** Suspends and restores organisations. */
+import { randomUUID } from "node:crypto";
 import { setSuspended } from "../api-keys/api.ts";
 import { AppError } from "../core/errors.ts";
 import { fromTypedId } from "../core/ids.ts";
 import { type AuditContext, recordAuditEvent } from "../audit/api.ts";
-import { Organization } from "../organizations/api.ts";
+import { Organization, User } from "../organizations/api.ts";
 import type { AccountContext } from "./context.ts";
 import { UserSession } from "./sessions/entity.ts";
 
@@ -43,8 +44,11 @@ export class SuspensionService {
       const isChanged = await setSuspended(tx, { organizationId, suspended, nowMs: clock.now() });
       const action = suspended ? "organization.suspended" : "organization.restored";
       // Members must sign in again after a restore, as a session from before the suspension may be compromised.
-      if (isChanged && suspended)
-        await em.nativeDelete(UserSession, { user: { organization: organizationId } });
+      if (isChanged && suspended) {
+        const members = { organization: organizationId };
+        await em.nativeUpdate(User, members, { epoch: randomUUID() });
+        await em.nativeDelete(UserSession, { user: members });
+      }
       if (isChanged)
         await recordAuditEvent(em, { ...context, action, organizationId, subject: typedId, details });
       return await em.findOneOrFail(Organization, { id: organizationId });

@@ -367,7 +367,10 @@ describe("members", () => {
     const asked = await theirs.graphql(`{ members { id } }`);
     expect(asked.status).toBe(401);
     expectFailure(
-      await createSessionClient(app).post("/auth/sign-in/email", { email: person.email, password: VALID_PASSWORD }),
+      await createSessionClient(app).post("/auth/sign-in/email", {
+        email: person.email,
+        password: VALID_PASSWORD,
+      }),
       401,
     );
     expect(await remove(owner, userId(person))).toMatchObject({

@@ -45,7 +45,11 @@ function tryFrom(
   browser = createSessionClient(app),
 ): Promise<ApiResponse> {
   const body = JSON.stringify({ email, password });
-  return browser.call("/auth/sign-in/email", { method: "POST", headers: { "x-forwarded-for": address }, body });
+  return browser.call("/auth/sign-in/email", {
+    method: "POST",
+    headers: { "x-forwarded-for": address },
+    body,
+  });
 }
 
 /** Empties a bucket, as failed attempts would. */

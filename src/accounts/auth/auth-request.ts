@@ -47,7 +47,11 @@ export interface AuthCall extends AuthCaller {
 
 /** Returns the library's response. Throws AppErrors of the hooks. */
 export async function handleAuthRequest(
-  { auth, publicUrl, twoFactorDiagnostics }: Pick<AccountContext, "auth" | "publicUrl" | "twoFactorDiagnostics">,
+  {
+    auth,
+    publicUrl,
+    twoFactorDiagnostics,
+  }: Pick<AccountContext, "auth" | "publicUrl" | "twoFactorDiagnostics">,
   { method, origin, path, body, client, principal }: AuthCall,
 ): Promise<Response> {
   const { cookie, ipAddress, userAgent } = client;
@@ -59,7 +63,11 @@ export async function handleAuthRequest(
   // The library would take a code for a change of the session that the browser had before.
   if (cookie !== undefined) headers.set("cookie", principal ? cookie : withoutCookie(cookie, SESSION_COOKIE));
   if (body !== undefined) headers.set("content-type", "application/json");
-  const request = new Request(url, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
+  const request = new Request(url, {
+    method,
+    headers,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
   const state: AuthRequest = { client, principal, attempts: [], user: null };
   try {
     return await current.run(state, () => auth.handler(request));

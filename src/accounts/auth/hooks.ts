@@ -1,20 +1,20 @@
 /** What Waymark adds to better-auth's endpoints: limits of attempts, suspension, audit entries, mails and its own messages. */
 import type { BetterAuthPlugin, GenericEndpointContext } from "better-auth";
-import { APIError, createAuthMiddleware } from "better-auth/api";
+import { APIError, createAuthMiddleware, isAPIError } from "better-auth/api";
 import { recordAuditEvent } from "../../audit/api.ts";
 import { networkOf } from "../../core/network.ts";
 import { systemActor } from "../../core/principal.ts";
 import { User } from "../../organizations/api.ts";
 import type { AccountContext } from "../context.ts";
-import { normalizeEmail } from "../fields.ts";
+import { accountEmail, normalizeEmail } from "../fields.ts";
+import { MAX_PASSWORD_LENGTH } from "../passwords/rules.ts";
 import { UserSession } from "../sessions/entity.ts";
-import { TOUCH_INTERVAL_MS } from "../sessions/verifier.ts";
 import { afterChange, beforeChange } from "./account-hooks.ts";
 import { authRequest } from "./auth-request.ts";
 import { recordUserEvent } from "./client-info.ts";
 import { cookieAttributes, readSignedCookie, SESSION_COOKIE, TWO_FACTOR_COOKIE } from "./cookies.ts";
 import { KnownBrowsers } from "./known-browser.ts";
-import { translate, wrongCodeError } from "./messages.ts";
+import { translate, wrongCodeError, wrongCredentialsError } from "./messages.ts";
 
 export type HookContext = Omit<AccountContext, "auth" | "twoFactorDiagnostics">;
 
@@ -32,7 +32,11 @@ export function waymarkPlugin(context: HookContext) {
   const signIn = new SignInHooks(context);
   return {
     id: "waymark",
-    init: () => ({ options: { databaseHooks: { session: { create: { before: (session) => signIn.prepareSession(session) } } } } }),
+    init: () => ({
+      options: {
+        databaseHooks: { session: { create: { before: (session) => signIn.prepareSession(session) } } },
+      },
+    }),
     hooks: {
       before: [
         {
@@ -50,7 +54,7 @@ export function waymarkPlugin(context: HookContext) {
           matcher: () => true,
           handler: createAuthMiddleware(async (endpoint) => {
             const { returned } = endpoint.context;
-            if (returned instanceof APIError && returned.status !== "FOUND") {
+            if (isAPIError(returned) && returned.status !== "FOUND") {
               signIn.countFailure(endpoint.path, returned);
               throw translate(returned);
             }
@@ -83,13 +87,15 @@ class SignInHooks {
 
   /** Takes an attempt at the password. Throws TooManyRequestsException. */
   async beforePassword({ body }: Endpoint) {
-    const given: unknown = body?.email;
-    // The library rejects it.
-    if (typeof given !== "string") return undefined;
+    const given: { email?: unknown; password?: unknown } = body ?? {};
+    // The library rejects them.
+    if (typeof given.email !== "string" || typeof given.password !== "string") return undefined;
     const request = authRequest();
     const { client } = request;
-    const email = normalizeEmail(given);
-    request.user = await this.#findUser({ email });
+    const email = normalizeEmail(given.email);
+    const isPossible =
+      given.password.length <= MAX_PASSWORD_LENGTH && accountEmail.safeParse(given.email).success;
+    if (isPossible) request.user = await this.#findUser({ email });
     const browser = this.#knownBrowsers.find(client.cookie, request.user);
     request.attempts =
       browser === null
@@ -103,6 +109,7 @@ class SignInHooks {
       browser === null ? "sign-in-total-account" : "sign-in-total-known",
       email,
     ]);
+    if (!isPossible) throw wrongCredentialsError();
     return { context: { body: { ...body, email } } };
   }
 
@@ -128,18 +135,21 @@ class SignInHooks {
   /** Rejects a user whose organisation is suspended. */
   async prepareSession(session: { userId: string; authenticatedAt?: unknown }) {
     const request = authRequest();
-    const user = request.user?.id === session.userId ? request.user : await this.#findUser({ id: session.userId });
+    const user =
+      request.user?.id === session.userId ? request.user : await this.#findUser({ id: session.userId });
     request.user = user;
     if (!user || user.organization?.suspendedAt)
-      throw new APIError("FORBIDDEN", { code: "ORGANIZATION_SUSPENDED", message: "The organisation is suspended" });
+      throw new APIError("FORBIDDEN", {
+        code: "ORGANIZATION_SUSPENDED",
+        message: "The organisation is suspended",
+      });
     const now = this.#context.clock.now();
     return {
       data: {
         ...session,
         epoch: user.epoch,
         authenticatedAt: session.authenticatedAt ?? new Date(now),
-        // The first request then saves when the user was last seen.
-        lastSeenAt: new Date(now - TOUCH_INTERVAL_MS),
+        lastSeenAt: new Date(now),
       },
     };
   }
@@ -186,7 +196,9 @@ class SignInHooks {
   }
 
   #findUser(where: { email: string } | { id: string }): Promise<User | null> {
-    return this.#context.database.em().findOne(User, where, { populate: ["organization"], strategy: "joined" });
+    return this.#context.database
+      .em()
+      .findOne(User, where, { populate: ["organization"], strategy: "joined" });
   }
 }
 

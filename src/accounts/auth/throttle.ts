@@ -92,8 +92,9 @@ export class Throttle {
     await this.#take(attempts, -1);
   }
 
-  #take(attempts: readonly ThrottleAttempt[], count: number) {
-    return this.#store.take(
+  async #take(attempts: readonly ThrottleAttempt[], count: number) {
+    if (attempts.length === 0) return [];
+    return await this.#store.take(
       attempts.map(([kind, subject]) => ({ id: bucketKey(kind, subject), limit: throttleLimits[kind] })),
       count,
     );

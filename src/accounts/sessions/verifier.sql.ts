@@ -11,6 +11,7 @@ export interface SessionRow {
   last_seen_at: string;
   authenticated_at: string;
   user_id: string;
+  user_last_seen_at: string | null;
   name: string;
   email: string;
   role: UserRole;
@@ -33,7 +34,7 @@ export async function selectSession(
   mode: SessionMode,
 ): Promise<SessionRow | undefined> {
   const [row] = await database.query<SessionRow>(sql`
-    select session.id, session.expires_at, session.last_seen_at, session.authenticated_at, account.id as user_id, account.name, account.email,
+    select session.id, session.expires_at, session.last_seen_at, session.authenticated_at, account.id as user_id, account.last_seen_at as user_last_seen_at, account.name, account.email,
       account.role, account.two_factor_enabled, organization.id as organization_id,
       organization.name as organization_name, organization.type as organization_type,
       organization.live_organization_id, organization.suspended_at is not null as suspended
@@ -60,7 +61,7 @@ export async function updateLastSeen(
   await database.query(sql`
     with used as (
       update user_session set last_seen_at = ${now}::timestamptz, ip_address = ${ipAddress}
-      where id = ${id} and last_seen_at < ${now}::timestamptz returning user_id
+      where id = ${id} and last_seen_at <= ${now}::timestamptz returning user_id
     )
     update user_account set last_seen_at = ${now}::timestamptz
     from used where user_account.id = used.user_id`);

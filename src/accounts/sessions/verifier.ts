@@ -15,7 +15,7 @@ import {
 } from "./session-principal.ts";
 import { selectSession, updateLastSeen, type SessionRow } from "./verifier.sql.ts";
 
-export const TOUCH_INTERVAL_MS = MINUTE_MS;
+const TOUCH_INTERVAL_MS = MINUTE_MS;
 
 export class SessionVerifier {
   readonly #context: AccountContext;
@@ -64,7 +64,12 @@ export class SessionVerifier {
     const token = readSignedCookie(cookie, SESSION_COOKIE, authSecret);
     if (!token) throw notSignedInError();
     const row = await this.#read({ token }, mode);
-    if (clock.now() - Date.parse(row.last_seen_at) >= TOUCH_INTERVAL_MS)
+    // The first request after signing in saves when the user was last seen.
+    const savedAtMs = Math.min(
+      Date.parse(row.last_seen_at),
+      Date.parse(row.user_last_seen_at ?? "1970-01-01"),
+    );
+    if (clock.now() - savedAtMs >= TOUCH_INTERVAL_MS)
       await updateLastSeen(database, { id: row.id, ipAddress, now: new Date(clock.now()).toISOString() });
     return toPrincipal(row, twoFactorPolicy);
   }

@@ -5,6 +5,7 @@ import type { AppError } from "../../core/errors.ts";
 import { snakeCase } from "../../core/names.ts";
 import { addRoute } from "../add-route.ts";
 import { contextOf, inShare } from "../context.ts";
+import { JSON_CONTENT_TYPE } from "../json.ts";
 import { toAppError } from "../error-handler.ts";
 import { clientInfoOf, requireSecureCookies, type SessionGuards } from "./guards.ts";
 
@@ -24,8 +25,8 @@ export function libraryRoutes(accounts: AccountServices, guards: SessionGuards):
     },
   ];
 
-  post("/sign-in/email", [requireSecureCookies, ...sameOriginForm]);
-  post("/sign-out", ownAccountForm);
+  post("/sign-in/email", [...sameOriginForm, requireSecureCookies]);
+  post("/sign-out", [guards.sameOrigin, guards.ownAccount]);
   post("/two-factor/enable", ownAccountForm);
   post("/two-factor/disable", ownAccountForm);
   post("/two-factor/generate-backup-codes", ownAccountForm);
@@ -59,6 +60,7 @@ function originOf({ protocol, headers: { host = "localhost" } }: Request): strin
 async function sendAnswer(response: Response, answer: globalThis.Response): Promise<void> {
   const text = await answer.text();
   for (const [name, value] of answer.headers) if (name !== "set-cookie") response.setHeader(name, value);
+  if (text !== "") response.set("Content-Type", JSON_CONTENT_TYPE);
   for (const cookie of answer.headers.getSetCookie()) response.append("Set-Cookie", cookie);
   if (answer.status >= 400) {
     const responseBody = JSON.parse(text || "{}") as { code?: string };
@@ -82,5 +84,7 @@ const sendAuthError: ErrorRequestHandler = (error: unknown, _request, response, 
 
 /** `TOO_MANY_REQUESTS` for TooManyRequestsException. */
 function codeOf({ code }: AppError): string {
-  return snakeCase(code.replace(/Exception$/, "").replace(/^./, (letter) => letter.toLowerCase())).toUpperCase();
+  return snakeCase(
+    code.replace(/Exception$/, "").replace(/^./, (letter) => letter.toLowerCase()),
+  ).toUpperCase();
 }

@@ -17,12 +17,7 @@ import { addRoute, type RouteHandlers } from "../add-route.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { objectBody, toRequestHandler } from "../json.ts";
 import { libraryRoutes } from "./auth-library.routes.ts";
-import {
-  clientInfoOf,
-  createSessionGuards,
-  type SessionGuards,
-  sessionOf,
-} from "./guards.ts";
+import { clientInfoOf, createSessionGuards, type SessionGuards, sessionOf } from "./guards.ts";
 
 export interface AccountRouteServices extends Pick<MembershipServices, "accountRequests" | "registrations"> {
   accounts: AccountServices;

@@ -1,8 +1,8 @@
 /** Creates users of an app under test, signs them in over HTTP and sends requests with their session cookies. */
 import { argon2Sync, randomBytes } from "node:crypto";
-import { expect } from "vitest";
 import { insertUser } from "../../../src/accounts/user.service.ts";
 import type { UserRole } from "../../../src/organizations/user.entity.ts";
+import { expectData } from "../app/assertions.ts";
 import type { ApiResponse, AppInstance, RequestOptions } from "../app/app-instance.ts";
 import { randomClientIpHeader } from "./mails.ts";
 import { totpCode } from "./totp.ts";
@@ -73,24 +73,9 @@ export async function signIn(
   { email, password }: Pick<TestUser, "email" | "password">,
 ): Promise<SessionClient> {
   const client = createSessionClient(app);
-  const { twoFactorRedirect } = authData(await client.post("/auth/sign-in/email", { email, password }));
+  const { twoFactorRedirect } = expectData(await client.post("/auth/sign-in/email", { email, password }));
   if (twoFactorRedirect) throw new Error("The user has two-factor authentication");
   return client;
-}
-
-/** Expects a 200 of better-auth's routes and returns its body. */
-// oxlint-disable-next-line typescript/no-explicit-any -- tests read data of any shape
-export function authData({ status, body }: ApiResponse): any {
-  expect({ status, body }).toEqual({ status: 200, body: expect.anything() });
-  return body;
-}
-
-/** Expects a refusal of better-auth's routes: `{code, message}`. */
-export function expectRefused(
-  { status, body }: ApiResponse,
-  expected: { status: number; message: unknown; code?: string },
-): void {
-  expect({ status, ...body }).toMatchObject({ code: expect.any(String), ...expected });
 }
 
 export interface TwoFactorSetup {
@@ -106,11 +91,11 @@ export async function enableTwoFactor(
   client: SessionClient,
   { password }: Pick<TestUser, "password">,
 ): Promise<TwoFactorSetup> {
-  const { totpURI: uri, backupCodes: recoveryCodes } = authData(
+  const { totpURI: uri, backupCodes: recoveryCodes } = expectData(
     await client.post("/auth/two-factor/enable", { password }),
   );
   const confirmationCode = totpCode(uri);
-  authData(await client.post("/auth/two-factor/verify-totp", { code: confirmationCode }));
+  expectData(await client.post("/auth/two-factor/verify-totp", { code: confirmationCode }));
   return { uri, confirmationCode, recoveryCodes };
 }
 

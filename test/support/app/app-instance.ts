@@ -1,4 +1,5 @@
 /** Starts an app instance in the test's process on an existing database, which several instances can share. */
+import { errorCodeByStatus } from "./assertions.ts";
 import { Agent } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -102,9 +103,23 @@ export function createApiClient(url: string): Pick<AppInstance, "url" | "request
     async call(path, options) {
       const apiResponse = toApiResponse(await request(path, options));
       expectToMatchContract(options?.method ?? "GET", path, apiResponse);
-      return apiResponse;
+      return LIBRARY_PATH.test(path) ? inEnvelope(apiResponse) : apiResponse;
     },
   };
+}
+
+/** The routes that better-auth answers. */
+const LIBRARY_PATH =
+  /^\/auth\/(sign-in\/|sign-out$|two-factor\/(enable|disable|generate-backup-codes|verify-totp|verify-backup-code)$)/;
+
+/** Returns an answer in the library's form as one in the envelope, for the assertions that all routes share. */
+function inEnvelope({ status, headers, body }: ApiResponse): ApiResponse {
+  if ("request_id" in body) return { status, headers, body };
+  const { code, message, details = null } = body as { code?: string; message?: string; details?: unknown };
+  const success = status < 400;
+  const error = { code: errorCodeByStatus[status] ?? String(code), message: String(message), details };
+  const common = { request_id: headers.get("x-request-id") ?? "", success };
+  return { status, headers, body: { ...common, data: success ? body : null, error: success ? null : error } };
 }
 
 /** Returns a parsed response. A 304 has no body. */
