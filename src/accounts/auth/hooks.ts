@@ -8,7 +8,7 @@ import { User } from "../../organizations/api.ts";
 import type { AccountContext } from "../context.ts";
 import { accountEmail, normalizeEmail } from "../fields.ts";
 import { MAX_PASSWORD_LENGTH } from "../passwords/rules.ts";
-import { UserSession } from "../sessions/entity.ts";
+import { isActive, UserSession } from "../sessions/entity.ts";
 import { afterChange, beforeChange } from "./account-hooks.ts";
 import { authRequest } from "./auth-request.ts";
 import { recordUserEvent } from "./client-info.ts";
@@ -154,20 +154,37 @@ class SignInHooks {
     };
   }
 
-  /** Ends the browser's previous session, and makes the browser known. Without a new session, a code is still missing. */
+  /**
+   * Without a new session, a code is still missing. A user who is signed in confirms their identity: their session stays, so that
+   * open pages go on. Another user's session in the browser ends.
+   */
   async complete(endpoint: Endpoint): Promise<void> {
-    const { authSecret, database, metrics } = this.#context;
+    const { authSecret, clock, database, metrics } = this.#context;
     const { newSession } = endpoint.context;
     const { client, user } = authRequest();
     if (!newSession || !user) return;
-    const previousToken = readSignedCookie(client.cookie, SESSION_COOKIE, authSecret);
-    if (previousToken !== null) await database.em().nativeDelete(UserSession, { token: previousToken });
+    const em = database.em();
+    const now = clock.now();
+    const token = readSignedCookie(client.cookie, SESSION_COOKIE, authSecret);
+    const previous = token === null ? null : await em.findOne(UserSession, { token });
+    const isConfirmed =
+      previous?.user.id === user.id && previous.epoch === user.epoch && isActive(previous, now);
+    if (token !== null && isConfirmed) {
+      await em.nativeUpdate(UserSession, { token }, { authenticatedAt: new Date(now) });
+      await endpoint.setSignedCookie(SESSION_COOKIE, token, authSecret, {
+        ...cookieAttributes,
+        maxAge: Math.floor((previous.expiresAt.getTime() - now) / 1000),
+      });
+    }
+    const ended = isConfirmed ? newSession.session.token : token;
+    if (ended !== null) await em.nativeDelete(UserSession, { token: ended });
     const principal = {
       actor: { type: "user", id: user.id },
       organizationId: user.organization?.id ?? null,
     } as const;
     const details = { two_factor: twoFactorKinds[endpoint.path] ?? null };
-    await recordUserEvent(database, principal, client, { action: "session.opened", details });
+    const action = isConfirmed ? "session.reauthenticated" : "session.opened";
+    await recordUserEvent(database, principal, client, { action, details });
     metrics.signInAttempts.inc({ outcome: "success" });
     const { name, value, maxAge } = this.#knownBrowsers.issue(user);
     await endpoint.setSignedCookie(name, value, this.#knownBrowsers.key, { ...cookieAttributes, maxAge });

@@ -38,6 +38,14 @@ export const UserSession = defineEntity({
 
 export type UserSession = InferEntity<typeof UserSession>;
 
+/** False for a session that is over, or was not used for too long. */
+export function isActive(
+  { expiresAt, lastSeenAt }: Pick<UserSession, "expiresAt" | "lastSeenAt">,
+  nowMs: number,
+): boolean {
+  return expiresAt.getTime() > nowMs && lastSeenAt.getTime() + SESSION_IDLE_MS > nowMs;
+}
+
 /** better-auth's records of sign-ins whose password was correct and whose two-factor code is still missing. */
 export const UserVerification = defineEntity({
   name: "UserVerification",

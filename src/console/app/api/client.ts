@@ -1,4 +1,7 @@
-/** Calls the server's `/auth` and `/console-api` routes and unwraps their response envelope. */
+/**
+ * Calls the server's `/auth` and `/console-api` routes. Their answers are in the envelope, except those of better-auth's routes:
+ * the data itself, or `{code, message}`.
+ */
 import { serverUrl } from "./server-url.ts";
 import { reauthentication } from "../session/reauthentication.ts";
 
@@ -13,7 +16,13 @@ interface Envelope {
   request_id: string;
   success: boolean;
   data: unknown;
-  error: { code: string; message: string; details: unknown } | null;
+  error: Failure | null;
+}
+
+interface Failure {
+  code: string;
+  message: string;
+  details: unknown;
 }
 
 /** The server rejected the request. `message` can be shown to users. */
@@ -27,18 +36,31 @@ export class ApiError extends Error {
   readonly needsReauthentication: boolean;
   /** From the Retry-After header; null if it is missing. */
   readonly retryAfterSeconds: number | null;
+  readonly #response: Response;
 
-  constructor(response: Response, envelope: Envelope | null) {
+  constructor(response: Response, envelope: (Pick<Envelope, "error"> & Partial<Envelope>) | null) {
     super(envelope?.error?.message ?? "Unexpected response from the server.");
     this.status = response.status;
     this.code = envelope?.error?.code ?? "UnreadableResponse";
     const details = envelope?.error?.details;
-    this.details = Array.isArray(details) ? (details as ErrorDetail[]) : [];
+    this.details = Array.isArray(details) ? (details as ErrorDetail[]) : detailsOf(this.code);
     this.needsReauthentication = isObject(details) && details["reason"] === "reauthentication_required";
     this.requestId = envelope?.request_id ?? response.headers.get("X-Request-Id");
     const retryAfter = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
     this.retryAfterSeconds = Number.isNaN(retryAfter) ? null : retryAfter;
+    this.#response = response;
   }
+
+  /** Returns the same error about these fields. */
+  withDetails(details: readonly ErrorDetail[]): ApiError {
+    const { code, message } = this;
+    return new ApiError(this.#response, { error: { code, message, details } });
+  }
+}
+
+/** better-auth names no field. */
+function detailsOf(code: string): ErrorDetail[] {
+  return code === "INVALID_PASSWORD" ? [{ field: "password", code, message: "is not your password" }] : [];
 }
 
 /** The server could not be reached. */
@@ -71,7 +93,12 @@ async function sendRequest<Data>(method: Method, path: string, body?: unknown): 
   }).catch((error: unknown) => {
     throw new OfflineError(error);
   });
-  const envelope = (await response.json().catch(() => null)) as Envelope | null;
+  const answer: unknown = await response.json().catch(() => null);
+  if (isObject(answer) && !("request_id" in answer)) {
+    if (response.ok) return answer as Data;
+    throw new ApiError(response, { error: { details: null, ...answer } as Failure });
+  }
+  const envelope = answer as Envelope | null;
   if (response.ok && envelope?.success) return envelope.data as Data;
   throw new ApiError(response, envelope);
 }

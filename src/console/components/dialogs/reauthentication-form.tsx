@@ -2,8 +2,9 @@
 import { Anchor, Modal, Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useRef, useState } from "react";
-import { api } from "../../app/api/client.ts";
+import { ApiError } from "../../app/api/client.ts";
 import { reauthentication } from "../../app/session/reauthentication.ts";
+import { type CodeKind, sendCode, signIn } from "../../app/session/sign-in.ts";
 import { useSession } from "../../app/session/session.ts";
 import { DialogProvider, type InputState } from "../../app/interaction/unsaved-changes.tsx";
 import { useSubmit } from "../../app/interaction/use-submit.ts";
@@ -38,20 +39,35 @@ export function ReauthenticationForm() {
   );
 }
 
+/** Only one field can be wrong, unlike on the sign-in page. */
+const wrongFields: Readonly<Record<string, { field: string; message: string }>> = {
+  INVALID_EMAIL_OR_PASSWORD: { field: "password", message: "is not your password" },
+  INVALID_CODE: { field: "code", message: "is wrong or was already used" },
+  INVALID_BACKUP_CODE: { field: "code", message: "is wrong or was already used" },
+};
+
+function atField(error: unknown): unknown {
+  const wrong = error instanceof ApiError ? wrongFields[error.code] : undefined;
+  return error instanceof ApiError && wrong
+    ? error.withDetails([{ code: "invalid_value", ...wrong }])
+    : error;
+}
+
 interface ProofFormProps {
   onBusy: (isBusy: boolean) => void;
 }
 
 function ProofForm({ onBusy }: ProofFormProps) {
   const { user } = useSession();
-  const [kind, setKind] = useState<"totp" | "recovery_code">("totp");
+  const [kind, setKind] = useState<CodeKind>("totp");
   const form = useForm({ mode: "uncontrolled", initialValues: { password: "", code: "" } });
   const submit = useSubmit(form, async ({ password, code }) => {
     onBusy(true);
     try {
-      const proof = user.has_two_factor ? { password, code: code.trim(), kind } : { password };
-      await api.post("auth/reauthenticate", proof);
+      if (await signIn({ email: user.email, password })) await sendCode(code, kind);
       reauthentication.settle(true);
+    } catch (error) {
+      throw atField(error);
     } finally {
       onBusy(false);
     }

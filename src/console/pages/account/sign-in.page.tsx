@@ -2,8 +2,8 @@
 import { Button, Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useState } from "react";
-import { api } from "../../app/api/client.ts";
 import { useSessionStore } from "../../app/session/session.ts";
+import { signIn } from "../../app/session/sign-in.ts";
 import { useSubmit } from "../../app/interaction/use-submit.ts";
 import { EmailField } from "../../components/forms/email-field.tsx";
 import { FormAlert } from "../../components/forms/form-alert.tsx";
@@ -25,8 +25,7 @@ function PasswordStep({ onTwoFactor }: { onTwoFactor: () => void }) {
   const session = useSessionStore();
   const form = useForm({ mode: "uncontrolled", initialValues: { email: "", password: "" } });
   const submit = useSubmit(form, async (values) => {
-    const result = await api.anonymous.post<{ two_factor_required: boolean }>("auth/sign-in", values);
-    if (result.two_factor_required) onTwoFactor();
+    if (await signIn(values)) onTwoFactor();
     // The route's guard then redirects to the requested page.
     else await session.load();
   });

@@ -2,14 +2,12 @@
 import { Anchor, Button, Group, Stack, TextInput, type TextInputProps } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useState } from "react";
-import { api } from "../../app/api/client.ts";
 import { focusOnMount } from "../../app/interaction/focus-on-mount.ts";
 import { useSessionStore } from "../../app/session/session.ts";
+import { type CodeKind, sendCode } from "../../app/session/sign-in.ts";
 import { useSubmit } from "../../app/interaction/use-submit.ts";
 import { FormAlert } from "../../components/forms/form-alert.tsx";
 import { PageHeader } from "../../components/layout/page-header.tsx";
-
-type CodeKind = "totp" | "recovery_code";
 
 const texts = {
   totp: {
@@ -29,7 +27,7 @@ export function TwoFactorForm({ onBack }: { onBack: () => void }) {
   const [kind, setKind] = useState<CodeKind>("totp");
   const form = useForm({ mode: "uncontrolled", initialValues: { code: "" } });
   const submit = useSubmit(form, async ({ code }) => {
-    await api.anonymous.post("auth/two-factor", { code: code.trim(), kind });
+    await sendCode(code, kind);
     await session.load();
   });
   const switchKind = (): void => {

@@ -4,6 +4,7 @@ import { useForm } from "@mantine/form";
 import { useState } from "react";
 import { api, ApiError } from "../../app/api/client.ts";
 import { focusOnMount } from "../../app/interaction/focus-on-mount.ts";
+import { sendCode } from "../../app/session/sign-in.ts";
 import { useSessionStore } from "../../app/session/session.ts";
 import { notifyError } from "../../app/interaction/notify.tsx";
 import { useSubmit } from "../../app/interaction/use-submit.ts";
@@ -17,7 +18,7 @@ import classes from "./qr-code.module.css";
 
 type Step =
   | { name: "password" }
-  | { name: "code"; uri: string }
+  | { name: "code"; uri: string; codes: readonly string[] }
   | { name: "recovery"; codes: readonly string[] };
 
 const titles: Record<Step["name"], string> = {
@@ -25,6 +26,11 @@ const titles: Record<Step["name"], string> = {
   code: "Scan the QR code",
   recovery: "Your recovery codes",
 };
+
+interface TwoFactorSecrets {
+  totpURI: string;
+  backupCodes: readonly string[];
+}
 
 interface TwoFactorSetupProps {
   opened: boolean;
@@ -42,11 +48,16 @@ export function TwoFactorSetup({ opened, onClose }: TwoFactorSetupProps) {
   };
   const begin = async (password: string): Promise<void> => {
     try {
-      const { totp_uri: uri } = await api.post<{ totp_uri: string }>("auth/two-factor/begin", { password });
-      setStep({ name: "code", uri });
+      const { totpURI: uri, backupCodes: codes } = await api.post<TwoFactorSecrets>(
+        "auth/two-factor/enable",
+        {
+          password,
+        },
+      );
+      setStep({ name: "code", uri, codes });
     } catch (error) {
       // Turned on in another tab meanwhile, so the session here is outdated.
-      if (error instanceof ApiError && error.status === 409) await session.load();
+      if (error instanceof ApiError && error.code === "TOTP_ALREADY_ENABLED") await session.load();
       throw error;
     }
   };
@@ -59,7 +70,7 @@ export function TwoFactorSetup({ opened, onClose }: TwoFactorSetupProps) {
         </PasswordForm>
       )}
       {step.name === "code" && (
-        <CodeStep uri={step.uri} onCodes={(codes) => setStep({ name: "recovery", codes })} />
+        <CodeStep uri={step.uri} onConfirmed={() => setStep({ name: "recovery", codes: step.codes })} />
       )}
       {step.name === "recovery" && <RecoveryCodes codes={step.codes} onDone={close} />}
     </Dialog>
@@ -71,15 +82,12 @@ function groupByFour(secret: string): string {
   return secret.replaceAll(/(.{4})(?=.)/g, "$1 ");
 }
 
-function CodeStep({ uri, onCodes }: { uri: string; onCodes: (codes: readonly string[]) => void }) {
+function CodeStep({ uri, onConfirmed }: { uri: string; onConfirmed: () => void }) {
   const secret = new URL(uri).searchParams.get("secret") ?? "";
   const form = useForm({ mode: "uncontrolled", initialValues: { code: "" } });
-  const submit = useSubmit(form, async (values) => {
-    const { recovery_codes: codes } = await api.post<{ recovery_codes: string[] }>(
-      "auth/two-factor/confirm",
-      values,
-    );
-    onCodes(codes);
+  const submit = useSubmit(form, async ({ code }) => {
+    await sendCode(code, "totp");
+    onConfirmed();
   });
   return (
     <form onSubmit={form.onSubmit(submit.onSubmit)}>

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { api } from "../../app/api/client.ts";
 import { useSession, useSessionStore, type Session } from "../../app/session/session.ts";
 import { Dialog } from "../../components/dialogs/dialog.tsx";
-import { ConfirmDialog, ConfirmForm } from "../../components/dialogs/confirm-dialog.tsx";
+import { PasswordDialog, PasswordForm } from "../../components/dialogs/password-dialog.tsx";
 import { Section } from "../../components/layout/section.tsx";
 import { StatusBadge } from "../../components/status/status-badge.tsx";
 import { RecoveryCodes } from "./recovery-codes.tsx";
@@ -25,13 +25,14 @@ export function TwoFactorSection() {
     setDialog(next);
   };
 
-  const renewCodes = async (): Promise<void> => {
-    const response = await api.post<{ recovery_codes: string[] }>("auth/two-factor/recovery-codes");
-    setCodes(response.recovery_codes);
+  const renewCodes = async (password: string): Promise<void> => {
+    const path = "auth/two-factor/generate-backup-codes";
+    setCodes((await api.post<{ backupCodes: string[] }>(path, { password })).backupCodes);
   };
-  const disable = async (): Promise<void> => {
-    await api.post("auth/two-factor/disable");
+  const disable = async (password: string): Promise<void> => {
+    await api.post("auth/two-factor/disable", { password });
     await session.load();
+    close();
     notify("Two-factor authentication is off.");
   };
 
@@ -51,21 +52,21 @@ export function TwoFactorSection() {
         {codes ? (
           <RecoveryCodes codes={codes} onDone={close} />
         ) : (
-          <ConfirmForm action="Generate new codes" onConfirm={renewCodes}>
+          <PasswordForm action="Generate new codes" onPassword={renewCodes}>
             Your current recovery codes will stop working.
-          </ConfirmForm>
+          </PasswordForm>
         )}
       </Dialog>
-      <ConfirmDialog
+      <PasswordDialog
         opened={dialog === "turn-off"}
         onClose={close}
         title="Turn off two-factor authentication?"
         action="Turn off"
         isDangerous
-        onConfirm={disable}
+        onPassword={disable}
       >
         Anyone with your password will be able to sign in as you.
-      </ConfirmDialog>
+      </PasswordDialog>
     </Section>
   );
 }
