@@ -12,6 +12,7 @@ import type { Throttle } from "./auth/throttle.ts";
 import type { EmailTokenService } from "./email-token.service.ts";
 import type { PasswordHasher } from "./passwords/hasher.ts";
 import type { TwoFactorPolicy } from "./sessions/session-principal.ts";
+import type { ResolveTxt, SsoService, SsoSettings } from "./sso/service.ts";
 import type { TwoFactorDiagnostics } from "./two-factor/diagnostics.ts";
 
 /** What the app provides. */
@@ -31,6 +32,9 @@ export interface AccountDeps {
   /** Null: the host that each request names. */
   readonly publicUrl: string | null;
   readonly twoFactorPolicy: TwoFactorPolicy;
+  readonly ssoSettings: SsoSettings;
+  /** Of tests, in place of DNS. */
+  readonly resolveTxt?: ResolveTxt | undefined;
 }
 
 export interface AccountContext extends AccountDeps {
@@ -42,6 +46,7 @@ export interface AccountContext extends AccountDeps {
   readonly emailTokens: EmailTokenService;
   readonly hasher: PasswordHasher;
   readonly metrics: AuthMetrics;
+  readonly sso: SsoService;
   readonly throttle: Throttle;
   readonly twoFactorDiagnostics: TwoFactorDiagnostics;
 }

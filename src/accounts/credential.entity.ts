@@ -2,23 +2,28 @@
 import { defineEntity, p } from "@mikro-orm/postgresql";
 import { User } from "../organizations/api.ts";
 
-/** A user's password, in the schema that better-auth expects. One row per user. */
+/** A user's password, and the identities that single sign-on has linked, in the schema that better-auth expects. */
 export const UserCredential = defineEntity({
   name: "UserCredential",
   tableName: "user_credential",
   properties: {
     id: p.uuid().primary(),
-    user: () => p.manyToOne(User).unique().deleteRule("cascade"),
-    /** Equals the user's id. */
+    user: () => p.manyToOne(User).deleteRule("cascade"),
+    /** Of a password: the user's id. Of an identity: its issuer and subject, separated by a space. */
     accountId: p.text(),
-    /** Always `credential`. */
+    /** `credential` for a password, `operators` or the uuid of the connection's organisation for an identity. */
     providerId: p.text(),
-    /** The argon2id hash, as a PHC string. */
-    password: p.text(),
+    /** The argon2id hash, as a PHC string. Null for an identity. */
+    password: p.text().nullable(),
     createdAt: p.datetime(3).defaultRaw("now()"),
     updatedAt: p.datetime(3).defaultRaw("now()"),
   },
+  uniques: [{ name: "user_credential_account", properties: ["providerId", "accountId"] }],
+  indexes: [{ name: "user_credential_user", properties: ["user"] }],
 });
+
+/** The `providerId` of a password. */
+export const PASSWORD_PROVIDER = "credential";
 
 /** A user's TOTP secret and recovery codes. */
 export const UserTwoFactor = defineEntity({

@@ -21,12 +21,15 @@ import type { MemberService } from "./members/service.ts";
 import { canGiveAccess } from "./sessions/session-principal.ts";
 import type { ReviewService } from "./requests/review.service.ts";
 import { savedViewQuery, type SavedViewService } from "./saved-view.service.ts";
+import { ssoOperations } from "./sso/operations.ts";
+import type { SsoService } from "./sso/service.ts";
 import type { SuspensionService } from "./suspension.service.ts";
 
 interface Services {
   readonly invitations: InvitationService;
   readonly members: MemberService;
   readonly reviews: ReviewService;
+  readonly sso: SsoService;
   readonly suspensions: SuspensionService;
   readonly views: SavedViewService;
 }
@@ -149,6 +152,7 @@ export const memberOperations: readonly Operation<Services>[] = [
       return id;
     },
   }),
+  ...ssoOperations,
 ];
 
 /** The access of the root fields of GraphQL with hand-written resolvers. */
@@ -156,6 +160,7 @@ export const memberAccess = {
   /** All users of an organisation see each other. */
   members: ({ user }: AccessSubject): Access => (user ? anyone : { scopes: ["webhooks:manage"] }),
   invitations: owner,
+  singleSignOn: owner,
   accountRequests: administrator,
   organizations: { role: "operator", scopes: ["jobs:read"] } satisfies Access,
   savedViews: dispatcher,

@@ -18,6 +18,7 @@ import { AccountRequestService } from "./requests/service.ts";
 import { SessionService } from "./sessions/service.ts";
 import { SessionVerifier } from "./sessions/verifier.ts";
 import { SuspensionService } from "./suspension.service.ts";
+import { SsoService } from "./sso/service.ts";
 import { TwoFactorDiagnostics } from "./two-factor/diagnostics.ts";
 import { UserService } from "./user.service.ts";
 
@@ -30,7 +31,10 @@ export function openAccounts(deps: AccountDeps) {
   return {
     accounts: createAccountServices(context),
     membership: createMembershipServices(context),
-    [Symbol.asyncDispose]: () => context.backgroundQueue[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await context.backgroundQueue[Symbol.asyncDispose]();
+      await context.sso[Symbol.asyncDispose]();
+    },
   };
 }
 
@@ -45,6 +49,7 @@ function createContext(deps: AccountDeps): AccountContext {
     hasher,
     authSecret,
     backgroundQueue: createBackgroundQueue(logger),
+    sso: new SsoService(deps),
     emailTokens: new EmailTokenService(deps),
     // Always the shared store: password guesses must count across processes.
     throttle: new Throttle(createPostgresStore(database)),
@@ -60,6 +65,7 @@ function createAccountServices(context: AccountContext) {
     /** Answers the routes of better-auth. */
     handleAuth: (call: AuthCall) => handleAuthRequest(context, call),
     passwords,
+    sso: context.sso,
     sessions: new SessionService(context),
     sessionVerifier: new SessionVerifier(context),
     /** Also used for other attempts that must be limited. */
@@ -74,6 +80,7 @@ function createMembershipServices(context: AccountContext) {
     registrations: new RegistrationService(context),
     invitations: new InvitationService(context),
     members: new MemberService(context),
+    sso: context.sso,
     suspensions: new SuspensionService(context),
   };
 }

@@ -7,7 +7,7 @@ import { newUuid } from "../core/ids.ts";
 import { Organization, User, type UserRole } from "../organizations/api.ts";
 import { recordUserEvent, type ClientInfo } from "./auth/client-info.ts";
 import type { AccountContext } from "./context.ts";
-import { UserCredential } from "./credential.entity.ts";
+import { PASSWORD_PROVIDER, UserCredential } from "./credential.entity.ts";
 import { checkPassword } from "./passwords/rules.ts";
 import { UserSession, UserVerification } from "./sessions/entity.ts";
 import type { SessionPrincipal } from "./sessions/session-principal.ts";
@@ -40,8 +40,9 @@ export class UserService {
 
   /** Not throttled: the caller must limit the attempts. */
   async verifyPasswordHash(on: Reader, userId: string, password: string): Promise<boolean> {
-    const credential = await on.em().findOne(UserCredential, { user: userId });
-    return credential !== null && (await this.#context.hasher.verify(credential.password, password));
+    const credential = await on.em().findOne(UserCredential, { user: userId, providerId: PASSWORD_PROVIDER });
+    const hash = credential?.password ?? null;
+    return hash !== null && (await this.#context.hasher.verify(hash, password));
   }
 
   /** Changes the user's own name. `name`: validated by `userNameField`. */
@@ -81,7 +82,13 @@ export async function insertUser(
   const id = newUuid();
   const organization = organizationId === null ? null : em.getReference(Organization, organizationId);
   const user = em.create(User, { id, email, name, organization, role });
-  const credential = { id: newUuid(), user, accountId: id, providerId: "credential", password: passwordHash };
+  const credential = {
+    id: newUuid(),
+    user,
+    accountId: id,
+    providerId: PASSWORD_PROVIDER,
+    password: passwordHash,
+  };
   try {
     await em.persist([user, em.create(UserCredential, credential)]).flush();
   } catch (error) {

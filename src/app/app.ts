@@ -36,6 +36,8 @@ export interface AppOverrides {
   logger?: Logger;
   /** Absent: no tracing. The caller closes it after disposing the app. */
   tracing?: Tracing | undefined;
+  /** Replaces DNS for the proofs of e-mail domains. */
+  resolveTxt?: (name: string) => Promise<string[][]>;
   /** Default: `LOCK_TIMEOUT_MS`. */
   lockTimeoutMs?: number;
 }
@@ -131,12 +133,12 @@ export async function createApp(config: Config, deps: AppDeps, overrides: AppOve
 function createContext(
   config: Config,
   { databaseUrl, database, secretBox }: AppDeps & Pick<AppContext, "database">,
-  { clock = systemClock, logger = createLogger(config.logLevel), tracing }: AppOverrides,
+  { clock = systemClock, logger = createLogger(config.logLevel), tracing, resolveTxt }: AppOverrides,
 ): AppContext {
   const metrics = createMetrics(() => database.pool());
   const { registry } = metrics;
   if (tracing) registry.registerMetric(tracing.spanCounter);
-  return { config, databaseUrl, database, clock, logger, metrics, registry, secretBox };
+  return { config, databaseUrl, database, clock, logger, metrics, registry, secretBox, resolveTxt };
 }
 
 /** The dependencies that the readiness check reports. */

@@ -1,5 +1,5 @@
 /** Composes the services for one command: opens the database, migrates it and creates the services. */
-import { inviteOperator, resetTwoFactor, SuspensionService } from "../accounts/api.ts";
+import { inviteOperator, issueRecoveryLink, resetTwoFactor, SuspensionService } from "../accounts/api.ts";
 import type { AuditContext } from "../audit/api.ts";
 import { toConfig, type Config } from "../config/config.ts";
 import { readEnv } from "../config/env.ts";
@@ -98,6 +98,8 @@ function createServices(config: Config, database: Database) {
       exportJobs(database, systemPrincipal, { ...query, order: { field: "id", descending: false } }),
     suspensions: new SuspensionService(deps),
     inviteOperator: (email: string) => inviteOperator({ database, clock, pageUrl }, email),
+    issueRecoveryLink: (context: AuditContext, email: string) =>
+      issueRecoveryLink({ database, clock, pageUrl }, context, email),
     /** Queues a mail to the user. Throws StartupError if WAYMARK_SECRET is required and missing or wrong. */
     resetTwoFactor: async (context: AuditContext, email: string) =>
       resetTwoFactor({ database, mails: await openMails(), pageUrl }, context, email),

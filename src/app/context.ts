@@ -18,4 +18,6 @@ export interface AppContext {
   readonly registry: Registry;
   /** Uses WAYMARK_SECRET. */
   readonly secretBox: SecretBox;
+  /** Of tests, in place of DNS. */
+  readonly resolveTxt?: ((name: string) => Promise<string[][]>) | undefined;
 }

@@ -39,7 +39,9 @@ export async function openServices(context: AppContext, { replicas, scheduleStep
   const recordAccessChange = createAccessChangeRecorder({ mails, pageUrl });
   const deps = { ...context, retentionDays, notifyWorkers, recordAccessChange, mails, pageUrl, scheduleStep };
   const webhooks = opened.use(await openWebhooks({ ...deps, ...config.webhooks, alertNotifier }));
-  const { accounts, membership } = opened.use(openAccounts({ ...deps, publicUrl, twoFactorPolicy }));
+  const { accounts, membership } = opened.use(
+    openAccounts({ ...deps, publicUrl, twoFactorPolicy, ssoSettings: config.sso }),
+  );
   const createReader = await replicas.connect();
   const services = {
     ...createDataServices({ ...deps, flushRequestLog }, (principal) => createReader(database, principal)),

@@ -38,9 +38,7 @@ export function toConfig(env: Env) {
     secret: env.WAYMARK_SECRET ?? null,
     webhooks: {
       /** True: endpoints may use http, loopback and private networks. By default only with the embedded database. */
-      allowPrivate: env.WEBHOOK_ALLOW_PRIVATE
-        ? env.WEBHOOK_ALLOW_PRIVATE === "on"
-        : env.DATABASE_URL === undefined,
+      allowPrivate: allowsPrivate(env),
       /** URL of the guide's page about webhooks, sent to receivers in the `User-Agent`. Null without PUBLIC_URL. */
       docsUrl: publicUrl === null ? null : `${publicUrl}/guide/webhooks/quickstart`,
       /** The delay before each attempt, in milliseconds. */
@@ -49,6 +47,7 @@ export function toConfig(env: Env) {
     mail: mailSettings(env, publicUrl),
     /** Users who must set up two-factor authentication. */
     twoFactorPolicy: env.REQUIRE_TWO_FACTOR,
+    sso: ssoSettings(env),
     /** Days after which deliveries, request log entries and ended API keys are deleted. */
     retentionDays: env.RETENTION_DAYS,
     rateLimits: {
@@ -60,6 +59,10 @@ export function toConfig(env: Env) {
     logLevel: env.LOG_LEVEL,
     tracing: tracingSettings(env),
   };
+}
+
+function allowsPrivate({ WEBHOOK_ALLOW_PRIVATE: setting, DATABASE_URL: url }: Env): boolean {
+  return setting ? setting === "on" : url === undefined;
 }
 
 function httpSettings(env: Env, publicUrl: string | null) {
@@ -92,6 +95,19 @@ function httpSettings(env: Env, publicUrl: string | null) {
     keepAliveMs: env.KEEP_ALIVE_TIMEOUT,
     /** Origins that may call GraphQL: `corsOrigins`, and outside production Apollo's hosted Sandbox. */
     graphqlOrigins: isProduction ? env.CORS_ORIGINS : [...env.CORS_ORIGINS, STUDIO_ORIGIN],
+  };
+}
+
+function ssoSettings(env: Env) {
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = env;
+  const client = { scopes: env.OIDC_SCOPES, requiredClaim: env.OIDC_ROLE_CLAIM ?? null };
+  return {
+    /** Null: operators have no identity provider. */
+    operators: issuer && clientId && clientSecret ? { issuer, clientId, clientSecret, ...client } : null,
+    /** Whose passwords don't work. */
+    only: env.SSO_ONLY,
+    /** As webhooks: organisations enter the URLs of both. */
+    allowPrivate: allowsPrivate(env),
   };
 }
 

@@ -80,6 +80,16 @@ const otlpEndpoint = z.url({ protocol: /^https?$/ });
 const otlpHeaders = parsedBy(parseOtlpHeaders, "Must be headers written as name=value, separated by commas");
 const mailFrom = parsedBy(parseSender, "Must be an e-mail address, or `Name <e-mail address>`");
 
+const oidcScopes = parsedBy((text) => {
+  const scopes = text.split(/[\s,]+/).filter((scope) => scope !== "");
+  return scopes.includes("openid") && scopes.includes("email") ? scopes : null;
+}, "Must be scopes separated by spaces, among them openid and email");
+
+const claim = parsedBy((text) => {
+  const [, name, value] = /^([^=]+)=(.+)$/.exec(text) ?? [];
+  return name && value ? { name, value } : null;
+}, "Must be the name of a claim and its value, written as name=value");
+
 /** Five minutes is longer than any load balancer's check interval. */
 const shutdownDrainDelay = duration(
   0,
@@ -142,6 +152,15 @@ const settings = {
   SMTP_URL: smtpUrl.optional().meta({ example: "smtp://user:password@mail.example.com:587" }),
   MAIL_FROM: mailFrom.optional().meta({ example: "Waymark <no-reply@example.com>" }),
   REQUIRE_TWO_FACTOR: z.enum(["none", "operators", "all"]).default("none").meta({ example: "operators" }),
+  OIDC_ISSUER: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .meta({ example: "https://login.example.com" }),
+  OIDC_CLIENT_ID: z.string().optional().meta({ example: "waymark" }),
+  OIDC_CLIENT_SECRET: z.string().optional().meta({ example: "SECRET" }),
+  OIDC_SCOPES: oidcScopes.prefault("openid email profile").meta({ example: "openid email profile groups" }),
+  OIDC_ROLE_CLAIM: claim.optional().meta({ example: "groups=waymark-operators" }),
+  SSO_ONLY: z.enum(["none", "operators", "all"]).default("none").meta({ example: "operators" }),
   RETENTION_DAYS: z.coerce.number().int().min(1).max(365).default(30).meta({ example: "30" }),
   RATE_LIMITS: onOff.default("on").meta({ example: "on" }),
   RATE_LIMIT_STORE: z.enum(["memory", "postgres"]).default("memory").meta({ example: "postgres" }),
@@ -189,6 +208,7 @@ const formatHours = (ms: number): string => `${Number((ms / HOUR_MS).toFixed(1))
 
 /** RETENTION_DAYS must cover the whole retry schedule, so that no delivery is deleted before its last attempt. */
 const envSchema = z.object(settings).superRefine((env, context) => {
+  checkSso(env, context);
   const { RETENTION_DAYS: days, WEBHOOK_RETRY_SCHEDULE: schedule } = env;
   const neededDays = Math.ceil(longestScheduleMs(schedule) / (24 * HOUR_MS));
   // A value below 1 has its own error.
@@ -202,6 +222,19 @@ const envSchema = z.object(settings).superRefine((env, context) => {
       `Set RETENTION_DAYS to at least ${neededDays}, or shorten WEBHOOK_RETRY_SCHEDULE`,
   });
 });
+
+function checkSso(env: Partial<z.output<z.ZodObject<typeof settings>>>, context: z.RefinementCtx): void {
+  const names = ["OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"] as const;
+  const missing = names.filter((name) => env[name] === undefined);
+  const refuse = (name: string, message: string) =>
+    context.addIssue({ code: "custom", path: [name], message });
+  if (missing.length > 0 && missing.length < names.length)
+    for (const name of missing) refuse(name, "Is missing: the other OIDC settings need it");
+  // Operators could not sign in.
+  if (env.SSO_ONLY !== "none" && missing.length > 0)
+    refuse("SSO_ONLY", "Needs OIDC_ISSUER, the operators\u2019 identity provider");
+}
+
 export type Env = z.output<typeof envSchema>;
 
 /**

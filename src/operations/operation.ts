@@ -278,7 +278,8 @@ export function operation<
   Result,
   Params extends z.ZodObject = None,
   Input extends z.ZodObject = None,
->(declaration: Declared<Operation<Services, Params, Input, Result, undefined>>) {
-  type Whole = Operation<Services, Params, Input, Result, undefined>;
+  Prepared = undefined,
+>(declaration: Declared<Operation<Services, Params, Input, Result, Prepared>>) {
+  type Whole = Operation<Services, Params, Input, Result, Prepared>;
   return { params: none, input: none, ...declaration } as Whole;
 }

@@ -23,6 +23,8 @@ export const User = defineEntity({
     twoFactorEnabled: p.boolean().default(false),
     /** A new value ends all sessions and makes all browsers unknown, also those of a sign-in in progress. */
     epoch: p.uuid().defaultRaw("gen_random_uuid()"),
+    /** Until then the password signs in although SSO_ONLY is on; set by the command line. */
+    passwordAllowedUntil: p.datetime(3).nullable(),
     createdAt: p.datetime(3).defaultRaw("now()"),
     updatedAt: p.datetime(3).defaultRaw("now()"),
     /** Updated at most once a minute. */

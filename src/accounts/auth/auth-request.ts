@@ -1,9 +1,11 @@
 /** Passes requests of the routes below `/auth` to better-auth, with what its hooks need to know about them. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { invariant } from "../../core/errors.ts";
+import type { OAuthProvider } from "better-auth/oauth2";
 import type { User } from "../../organizations/api.ts";
 import type { AccountContext } from "../context.ts";
 import type { SessionPrincipal } from "../sessions/session-principal.ts";
+import type { Claims, IdentityProvider, SsoError } from "../sso/provider.ts";
 import type { ClientInfo } from "./client-info.ts";
 import { SESSION_COOKIE, withoutCookie } from "./cookies.ts";
 import type { ThrottleAttempt } from "./throttle.ts";
@@ -24,6 +26,15 @@ export interface AuthRequest extends AuthCaller {
   attempts: readonly ThrottleAttempt[];
   /** The user as read before the password or code was checked: a change meanwhile ends the new session. */
   user: User | null;
+  /** Of the service, as the browser knows it. */
+  readonly origin: string;
+  /** Of a single sign-on: the provider, and as the library uses it. */
+  idp: IdentityProvider | null;
+  provider: OAuthProvider<Claims> | null;
+  /** The e-mail address that the provider has for the user. */
+  identityEmail: string | null;
+  /** Why a single sign-on fails, if the library can't know. */
+  failure: SsoError | null;
 }
 
 const current = new AsyncLocalStorage<AuthRequest>();
@@ -68,7 +79,17 @@ export async function handleAuthRequest(
     headers,
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
-  const state: AuthRequest = { client, principal, attempts: [], user: null };
+  const state: AuthRequest = {
+    client,
+    principal,
+    origin,
+    attempts: [],
+    user: null,
+    idp: null,
+    provider: null,
+    identityEmail: null,
+    failure: null,
+  };
   try {
     return await current.run(state, () => auth.handler(request));
   } catch (error) {

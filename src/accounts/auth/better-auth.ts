@@ -2,11 +2,13 @@
 import { betterAuth } from "better-auth";
 import { twoFactor } from "better-auth/plugins";
 import { newUuid } from "../../core/ids.ts";
+import { pathPrefix } from "../../core/public-url.ts";
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from "../passwords/rules.ts";
 import { SESSION_LIFETIME_MS } from "../sessions/entity.ts";
 import { AUTH_PATH, CLIENT_IP_HEADER } from "./auth-request.ts";
 import { cookieAttributes, COOKIE_PREFIX, SESSION_COOKIE, TWO_FACTOR_COOKIE } from "./cookies.ts";
 import { type HookContext, waymarkPlugin } from "./hooks.ts";
+import { SsoHooks } from "../sso/hooks.ts";
 import { SECRET_VERSION } from "./secret.ts";
 
 const ISSUER = "Waymark";
@@ -30,7 +32,7 @@ export function createBetterAuth(context: HookContext) {
     telemetry: { enabled: false },
     // Our own limits hold across processes and spare known browsers (docs/decisions/0053).
     rateLimit: { enabled: false },
-    onAPIError: { throw: true },
+    onAPIError: { throw: true, errorURL: `${pathPrefix(publicUrl)}/sign-in` },
     emailAndPassword: {
       enabled: true,
       disableSignUp: true,
@@ -42,6 +44,7 @@ export function createBetterAuth(context: HookContext) {
       },
     },
     ...tableMappings,
+    user: { ...tableMappings.user, validateUserInfo: new SsoHooks(context).admit },
     session: {
       ...tableMappings.session,
       expiresIn: SESSION_LIFETIME_MS / 1000,
@@ -107,6 +110,7 @@ const tableMappings = {
     },
     additionalFields: {
       epoch: { ...ownField, type: "string", returned: false },
+      provider: { ...ownField, type: "string", returned: false },
       lastSeenAt: { ...ownField, type: "date", fieldName: "last_seen_at" },
       authenticatedAt: { ...ownField, type: "date", fieldName: "authenticated_at" },
     },

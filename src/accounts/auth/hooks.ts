@@ -8,13 +8,14 @@ import { User } from "../../organizations/api.ts";
 import type { AccountContext } from "../context.ts";
 import { accountEmail, normalizeEmail } from "../fields.ts";
 import { MAX_PASSWORD_LENGTH } from "../passwords/rules.ts";
+import { SSO_CALLBACK, SSO_START, SsoHooks } from "../sso/hooks.ts";
 import { isActive, UserSession } from "../sessions/entity.ts";
 import { afterChange, beforeChange } from "./account-hooks.ts";
 import { authRequest } from "./auth-request.ts";
 import { recordUserEvent } from "./client-info.ts";
 import { cookieAttributes, readSignedCookie, SESSION_COOKIE, TWO_FACTOR_COOKIE } from "./cookies.ts";
 import { KnownBrowsers } from "./known-browser.ts";
-import { translate, wrongCodeError, wrongCredentialsError } from "./messages.ts";
+import { ssoRequiredError, translate, wrongCodeError, wrongCredentialsError } from "./messages.ts";
 
 export type HookContext = Omit<AccountContext, "auth" | "twoFactorDiagnostics">;
 
@@ -30,11 +31,18 @@ const signInSteps: Readonly<Record<string, "password" | "two_factor">> = {
 /** The last plugin, so that `after` sees what the others decided. */
 export function waymarkPlugin(context: HookContext) {
   const signIn = new SignInHooks(context);
+  const sso = new SsoHooks(context);
   return {
     id: "waymark",
     init: () => ({
+      context: { socialProviders: SsoHooks.providers },
       options: {
-        databaseHooks: { session: { create: { before: (session) => signIn.prepareSession(session) } } },
+        databaseHooks: {
+          session: {
+            create: { before: (session, endpoint) => signIn.prepareSession(session, endpoint?.path) },
+          },
+          account: { create: { before: withoutTokens }, update: { before: withoutTokens } },
+        },
       },
     }),
     hooks: {
@@ -44,6 +52,8 @@ export function waymarkPlugin(context: HookContext) {
           handler: createAuthMiddleware(async (endpoint) => {
             const { path } = endpoint;
             if (path === "/sign-in/email") return await signIn.beforePassword(endpoint);
+            if (path === SSO_START) return await sso.start(endpoint);
+            if (path === SSO_CALLBACK) return await sso.callback(endpoint);
             if (signInSteps[path] === "two_factor") return await signIn.beforeCode(endpoint);
             return await beforeChange(context, endpoint);
           }),
@@ -58,6 +68,8 @@ export function waymarkPlugin(context: HookContext) {
               signIn.countFailure(endpoint.path, returned);
               throw translate(returned);
             }
+            if (endpoint.path === SSO_CALLBACK && !endpoint.context.newSession)
+              throw sso.refuse(endpoint, locationOf(returned));
             await context.throttle.refund(...authRequest().attempts);
             if (isSignIn(endpoint.path)) await signIn.complete(endpoint);
             else await afterChange(context, endpoint);
@@ -132,8 +144,8 @@ class SignInHooks {
     if (isUsed) throw wrongCodeError();
   }
 
-  /** Rejects a user whose organisation is suspended. */
-  async prepareSession(session: { userId: string; authenticatedAt?: unknown }) {
+  /** Rejects a user whose organisation is suspended, or who must use single sign-on. */
+  async prepareSession(session: { userId: string; authenticatedAt?: unknown }, path: string | undefined) {
     const request = authRequest();
     const user =
       request.user?.id === session.userId ? request.user : await this.#findUser({ id: session.userId });
@@ -143,11 +155,13 @@ class SignInHooks {
         code: "ORGANIZATION_SUSPENDED",
         message: "The organisation is suspended",
       });
+    if (path === "/sign-in/email" && (await this.#context.sso.isRequiredFor(user))) throw ssoRequiredError();
     const now = this.#context.clock.now();
     return {
       data: {
         ...session,
         epoch: user.epoch,
+        provider: request.idp?.id ?? null,
         authenticatedAt: session.authenticatedAt ?? new Date(now),
         lastSeenAt: new Date(now),
       },
@@ -161,7 +175,7 @@ class SignInHooks {
   async complete(endpoint: Endpoint): Promise<void> {
     const { authSecret, clock, database, metrics } = this.#context;
     const { newSession } = endpoint.context;
-    const { client, user } = authRequest();
+    const { client, user, idp, identityEmail } = authRequest();
     if (!newSession || !user) return;
     const em = database.em();
     const now = clock.now();
@@ -182,7 +196,10 @@ class SignInHooks {
       actor: { type: "user", id: user.id },
       organizationId: user.organization?.id ?? null,
     } as const;
-    const details = { two_factor: twoFactorKinds[endpoint.path] ?? null };
+    const isOtherEmail = identityEmail !== user.email;
+    const details = idp
+      ? { single_sign_on: idp.issuer, ...(isOtherEmail && { provider_email: identityEmail }) }
+      : { two_factor: twoFactorKinds[endpoint.path] ?? null };
     const action = isConfirmed ? "session.reauthenticated" : "session.opened";
     await recordUserEvent(database, principal, client, { action, details });
     metrics.signInAttempts.inc({ outcome: "success" });
@@ -218,6 +235,15 @@ class SignInHooks {
       .findOne(User, where, { populate: ["organization"], strategy: "joined" });
   }
 }
+
+/** The provider's tokens are not needed after the sign-in. */
+function withoutTokens(account: Record<string, unknown>): Promise<{ data: Record<string, unknown> }> {
+  const { id, userId, providerId, accountId, password, createdAt, updatedAt } = account;
+  return Promise.resolve({ data: { id, userId, providerId, accountId, password, createdAt, updatedAt } });
+}
+
+const locationOf = (returned: unknown): string =>
+  isAPIError(returned) ? (new Headers(returned.headers).get("location") ?? "") : "";
 
 const twoFactorKinds: Readonly<Record<string, string>> = {
   "/two-factor/verify-totp": "totp",

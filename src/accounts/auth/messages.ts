@@ -22,6 +22,12 @@ const messages: Readonly<Record<string, string>> = {
 export const wrongCredentialsError = () => refusal("INVALID_EMAIL_OR_PASSWORD");
 export const wrongCodeError = () => refusal("INVALID_CODE");
 
+export const ssoRequiredError = () =>
+  new APIError("FORBIDDEN", {
+    code: "SSO_REQUIRED",
+    message: "Your account signs in with single sign-on, not with a password",
+  });
+
 /** Returns the error as the console and other clients see it. */
 export function translate(error: APIError): APIError {
   // The library has no code for two requests that used the same recovery code.

@@ -8,7 +8,7 @@ import { User } from "../../organizations/api.ts";
 import { recordUserEvent, type ClientInfo } from "../auth/client-info.ts";
 import { formAttempts } from "../auth/throttle.ts";
 import type { AccountContext } from "../context.ts";
-import { UserCredential } from "../credential.entity.ts";
+import { PASSWORD_PROVIDER, UserCredential } from "../credential.entity.ts";
 import { invalidEmailToken, revokeEmailTokens } from "../email-token.service.ts";
 import { UserSession } from "../sessions/entity.ts";
 import { notSignedInError, type SessionPrincipal } from "../sessions/session-principal.ts";
@@ -98,7 +98,7 @@ export class PasswordService {
     await revokeEmailTokens(tx, "password_reset", id);
     const em = tx.em();
     const change = { password: hash, updatedAt: raw("now()") };
-    if ((await em.nativeUpdate(UserCredential, { user: id }, change)) === 0)
+    if ((await em.nativeUpdate(UserCredential, { user: id, providerId: PASSWORD_PROVIDER }, change)) === 0)
       throw new AppError("UnauthorizedException", "This account no longer exists");
     await mails.enqueue(tx, passwordChangedMail(email, pageUrl(FORGOTTEN_PASSWORD_PATH)));
     return await revokeSessions(tx, id, { id: exceptSessionId });
@@ -107,6 +107,8 @@ export class PasswordService {
   async #sendResetLink(email: string, { ipAddress, requestId }: ClientInfo): Promise<void> {
     const { database, emailTokens, mails, throttle, pageUrl } = this.#context;
     const user = await database.em().findOne(User, { email });
+    // Their password would not sign them in (SSO_ONLY).
+    if (user && (await this.#context.sso.isRequiredFor(user))) return;
     // Limited per account, so that others can't flood the user's mailbox.
     if (!user || !(await throttle.tryTake(["reset-account", email]))) return;
     await database.transaction(async (tx) => {

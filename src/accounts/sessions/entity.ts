@@ -20,6 +20,8 @@ export const UserSession = defineEntity({
     epoch: p.uuid().nullable(),
     ipAddress: p.text().nullable(),
     userAgent: p.text().nullable(),
+    /** The identity provider that signed the user in; null after a password. */
+    provider: p.text().nullable(),
     createdAt: p.datetime(3),
     updatedAt: p.datetime(3),
     /** The absolute expiry; use doesn't extend it. */

@@ -13,6 +13,8 @@ export interface SignedInUser {
   readonly hasTwoFactor: boolean;
   /** If true and `hasTwoFactor` is false, the user can only manage their own account. */
   readonly requiresTwoFactor: boolean;
+  /** True if single sign-on opened the session, so that the user confirms their identity with it. */
+  readonly bySso: boolean;
 }
 
 interface SessionGrant {

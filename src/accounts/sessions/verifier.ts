@@ -121,7 +121,9 @@ function toPrincipal(row: SessionRow, twoFactorPolicy: TwoFactorPolicy): Session
       email: row.email,
       role: row.role,
       hasTwoFactor: row.two_factor_enabled,
-      requiresTwoFactor: requiresTwoFactor(twoFactorPolicy, row.role),
+      // The identity provider asks for a second factor, or not.
+      requiresTwoFactor: !row.by_sso && requiresTwoFactor(twoFactorPolicy, row.role),
+      bySso: row.by_sso,
     },
   } as const;
   return organization_id !== null && organization_type !== null && organization_name !== null

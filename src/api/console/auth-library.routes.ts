@@ -26,6 +26,9 @@ export function libraryRoutes(accounts: AccountServices, guards: SessionGuards):
   ];
 
   post("/sign-in/email", [...sameOriginForm, requireSecureCookies]);
+  post("/sign-in/social", [...sameOriginForm, requireSecureCookies]);
+  // The identity provider sends the browser here, from its own page. The state's cookie refuses the answers of others.
+  addRoute(router, { path: "/callback/:id", name: "/auth/callback/{id}" }, { get: [answer] });
   post("/sign-out", [guards.sameOrigin, guards.ownAccount]);
   post("/two-factor/enable", ownAccountForm);
   post("/two-factor/disable", ownAccountForm);

@@ -71,11 +71,12 @@ function handle(handler: Handler, status?: 200 | 202): RequestHandler {
 /** Its length is limited by the body. Rules for new passwords are checked where a password is set. */
 const secretText = z.string({ error: "must be a string" }).min(1, { error: "must not be empty" });
 
-function addSessionRoutes(add: AddRoute, { sessions }: AccountServices, guards: SessionGuards): void {
+function addSessionRoutes(add: AddRoute, { sessions, sso }: AccountServices, guards: SessionGuards): void {
   const turnOnTestMode: Handler = async ({ principal }) => {
     await sessions.turnOnTestMode(principal());
     return { data: {} };
   };
+  add("/sign-in-methods", { get: [handle(async () => ({ data: { single_sign_on: await sso.offered() } }))] });
   add("/session", { get: [guards.ownAccount, handle(readSession)] });
   add("/test-mode", { post: [guards.sameOrigin, guards.signedIn, handle(turnOnTestMode)] });
 }
@@ -163,6 +164,7 @@ function toSessionWire(principal: SessionPrincipal) {
       role: user.role,
       has_two_factor: user.hasTwoFactor,
       requires_two_factor: user.requiresTwoFactor,
+      by_sso: user.bySso,
     },
     organization:
       principal.organizationId === null

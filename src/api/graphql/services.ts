@@ -4,6 +4,7 @@ import type {
   MemberService,
   ReviewService,
   SavedViewService,
+  SsoService,
   SuspensionService,
 } from "../../accounts/api.ts";
 import type { ApiKeyService } from "../../api-keys/api.ts";
@@ -28,6 +29,7 @@ export interface GraphqlServices {
   readonly members: MemberService;
   readonly invitations: InvitationService;
   readonly reviews: ReviewService;
+  readonly sso: SsoService;
   readonly suspensions: SuspensionService;
   readonly views: SavedViewService;
   readonly mails: MailService;

@@ -85,6 +85,14 @@ export const operatorCommands = commandGroup("operator", "manage operators, the 
 ]);
 
 export const userCommands = commandGroup("user", "manage user accounts", [
+  serviceCommand("recover", {
+    description: "print a link to choose a new password, which also works although SSO_ONLY is on",
+    argument: ["<email>", "e-mail address of the account; verify the user's identity first"],
+    run: async ({ issueRecoveryLink }, _options, email) => ({
+      data: await issueRecoveryLink(cliAuditContext, email),
+      note: "The link is valid for an hour. Until then the password signs in, also with SSO_ONLY.",
+    }),
+  }),
   serviceCommand("reset-two-factor", {
     description: "turn off two-factor authentication of a user who lost their device and recovery codes",
     argument: ["<email>", "e-mail address of the account; verify the user's identity first"],

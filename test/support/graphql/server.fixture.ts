@@ -82,6 +82,7 @@ export async function startGraphqlFixture({ typeDefs, resolvers = {}, ...options
       pageUrl: (path) => path,
       publicUrl: config.http.publicUrl,
       twoFactorPolicy: config.twoFactorPolicy,
+      ssoSettings: config.sso,
     }),
   );
   const graphql = stack.use(

@@ -50,13 +50,7 @@ export type User = Node & {
 export type MemberRole =
   /** Full access to an organisation: jobs, keys, webhooks and members. */
   | 'owner'
-  /** Manages API keys and webhooks, and reads jobs and the request log. */
-  | 'developer'
-  /** Reads and changes jobs. */
-  | 'dispatcher'
-  /** Reads jobs. */
-  | 'viewer'
-  /** As an argument, the same as `DISPATCHER`. No user has it. */
+  /** Can read and change jobs. */
   | 'member'
   /** Operates the service; belongs to no organisation. */
   | 'operator';
@@ -976,8 +970,8 @@ export type Query = {
    */
   readonly members: Maybe<ReadonlyArray<User>>;
   /**
-   * Requests made with your organisation's API keys, newest first. Requests appear within seconds. API keys need no scope;
-   * without `jobs:read` bodies are null and paths have no Marking Numbers. Of the users, owners and developers see it. An operator with the scope `webhooks:manage` can look up
+   * Requests made with your organisation's API keys, newest first. Requests appear within seconds. Needs no scope; without
+   * `jobs:read` bodies are null and paths have no Marking Numbers. An operator with the scope `webhooks:manage` can look up
    * a request of any organisation by its `requestId`.
    */
   readonly requestLog: Maybe<RequestLogConnection>;
@@ -989,12 +983,14 @@ export type Query = {
   readonly nodes: Maybe<ReadonlyArray<Maybe<Node>>>;
   /** Pending invitations to your organisation, newest first. For owners. For an operator: the invitations of operators. */
   readonly invitations: Maybe<ReadonlyArray<Invitation>>;
+  /** Single sign-on of your organisation. For owners. Null for an operator. */
+  readonly singleSignOn: Maybe<SingleSignOn>;
   /**
    * The audit log of your organisation, newest first. For owners. Operators see all entries; an operator's API key needs
    * the scope `webhooks:manage`.
    */
   readonly auditLog: Maybe<AuditEntryConnection>;
-  /** Your saved views of the job table, by name. For owners, dispatchers and operators, not API keys. */
+  /** Your saved views of the job table, by name. For signed-in users, not API keys. */
   readonly savedViews: Maybe<ReadonlyArray<SavedView>>;
   /** All organisations, by name. For operators. */
   readonly organizations: Maybe<OrganizationConnection>;
@@ -1226,11 +1222,20 @@ export type Mutation = {
   readonly revokeInvitation: RevokeInvitationPayload;
   /** Removes a member and ends their sessions. For owners. The last owner cannot be removed. */
   readonly removeMember: RemoveMemberPayload;
-  /** Changes the role of a member. For owners. The last owner cannot get another role. */
+  /** Changes the role of a member. For owners. The last owner cannot become a member. */
   readonly setMemberRole: SetMemberRolePayload;
-  /** Saves a view of the job table, replacing a view of the same name. For owners, dispatchers and operators, not API keys. */
+  /**
+   * Connects your organisation to its identity provider, or changes the connection. Reads the issuer's discovery document.
+   * A new domain must then be verified. For owners.
+   */
+  readonly setSingleSignOn: SingleSignOnPayload;
+  /** Looks for the TXT record that proves the domain. From then on its users can sign in. For owners. */
+  readonly verifySingleSignOnDomain: SingleSignOnPayload;
+  /** Removes the connection. Users sign in with their passwords again; their sessions stay. For owners. */
+  readonly removeSingleSignOn: SingleSignOnPayload;
+  /** Saves a view of the job table, replacing a view of the same name. For signed-in users, not API keys. */
   readonly saveView: SaveViewPayload;
-  /** Deletes a saved view. For owners, dispatchers and operators, not API keys. */
+  /** Deletes a saved view. For signed-in users, not API keys. */
   readonly deleteView: DeleteViewPayload;
   /**
    * Returns an endpoint's signing secret after checking the user's password. Recorded in the audit log. For signed-in
@@ -1451,6 +1456,12 @@ export type MutationRemoveMemberArgs = {
 export type MutationSetMemberRoleArgs = {
   id: Scalars['ID']['input'];
   role: MemberRole;
+};
+
+
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
+export type MutationSetSingleSignOnArgs = {
+  input: SetSingleSignOnInput;
 };
 
 
@@ -2054,7 +2065,7 @@ export type Invitation = Node & {
 export type InviteMemberInput = {
   /** E-mail address of the recipient. */
   readonly email: Scalars['String']['input'];
-  /** Role after accepting: any but `OPERATOR`, or `OPERATOR` if an operator invites. */
+  /** Role after accepting: `OWNER` or `MEMBER`; `OPERATOR` if an operator invites. */
   readonly role?: MemberRole;
 };
 
@@ -2326,6 +2337,42 @@ export type SaveViewPayload = {
 export type DeleteViewPayload = {
   /** ID of the deleted view; null if the mutation was rejected. */
   readonly id: Maybe<Scalars['ID']['output']>;
+  /** The errors; empty if the mutation succeeded. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** An organisation's connection to its identity provider. Without a connection all fields except `redirectUri` are null. */
+export type SingleSignOn = {
+  /** The redirect URI to register at the identity provider. */
+  readonly redirectUri: Scalars['String']['output'];
+  /** URL of the issuer. */
+  readonly issuer: Maybe<Scalars['String']['output']>;
+  /** Client ID of Waymark at the identity provider. */
+  readonly clientId: Maybe<Scalars['String']['output']>;
+  /** Domain of the e-mail addresses of its users. */
+  readonly domain: Maybe<Scalars['String']['output']>;
+  /** The TXT record that proves the domain. */
+  readonly verificationRecord: Maybe<Scalars['String']['output']>;
+  /** Time at which the domain was proven; null before. */
+  readonly verifiedAt: Maybe<Scalars['DateTime']['output']>;
+};
+
+/** An identity provider of OpenID Connect. */
+export type SetSingleSignOnInput = {
+  /** URL of the issuer, exactly as in its discovery document. */
+  readonly issuer: Scalars['String']['input'];
+  /** Client ID of Waymark at the identity provider. */
+  readonly clientId: Scalars['String']['input'];
+  /** Client secret, which is never returned. Required for a new issuer; null keeps the stored one. */
+  readonly clientSecret?: InputMaybe<Scalars['String']['input']>;
+  /** Domain of the e-mail addresses, such as `company.example`. */
+  readonly domain: Scalars['String']['input'];
+};
+
+/** Result of the mutations of single sign-on. */
+export type SingleSignOnPayload = {
+  /** The connection; null if the mutation was rejected. */
+  readonly singleSignOn: Maybe<SingleSignOn>;
   /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
 };
@@ -2674,6 +2721,9 @@ export type ResolversTypes = ResolversObject<{
   SavedView: ResolverTypeWrapper<SavedView>;
   SaveViewPayload: ResolverTypeWrapper<SaveViewPayload>;
   DeleteViewPayload: ResolverTypeWrapper<DeleteViewPayload>;
+  SingleSignOn: ResolverTypeWrapper<SingleSignOn>;
+  SetSingleSignOnInput: SetSingleSignOnInput;
+  SingleSignOnPayload: ResolverTypeWrapper<SingleSignOnPayload>;
   CreateJobInput: CreateJobInput;
   CreateJobsPayload: ResolverTypeWrapper<Omit<CreateJobsPayload, 'results'> & { results: ReadonlyArray<ResolversTypes['BulkJobResult']> }>;
   AssignJobInput: AssignJobInput;
@@ -2798,6 +2848,9 @@ export type ResolversParentTypes = ResolversObject<{
   SavedView: SavedView;
   SaveViewPayload: SaveViewPayload;
   DeleteViewPayload: DeleteViewPayload;
+  SingleSignOn: SingleSignOn;
+  SetSingleSignOnInput: SetSingleSignOnInput;
+  SingleSignOnPayload: SingleSignOnPayload;
   CreateJobInput: CreateJobInput;
   CreateJobsPayload: Omit<CreateJobsPayload, 'results'> & { results: ReadonlyArray<ResolversParentTypes['BulkJobResult']> };
   AssignJobInput: AssignJobInput;
@@ -3129,6 +3182,7 @@ export type QueryResolvers<ContextType = GraphqlContext, ParentType extends Reso
   node?: Resolver<Maybe<ResolversTypes['Node']>, ParentType, ContextType, RequireFields<QueryNodeArgs, 'id'>>;
   nodes?: Resolver<Maybe<ReadonlyArray<Maybe<ResolversTypes['Node']>>>, ParentType, ContextType, RequireFields<QueryNodesArgs, 'ids'>>;
   invitations?: Resolver<Maybe<ReadonlyArray<ResolversTypes['Invitation']>>, ParentType, ContextType>;
+  singleSignOn?: Resolver<Maybe<ResolversTypes['SingleSignOn']>, ParentType, ContextType>;
   auditLog?: Resolver<Maybe<ResolversTypes['AuditEntryConnection']>, ParentType, ContextType, Partial<QueryAuditLogArgs>>;
   savedViews?: Resolver<Maybe<ReadonlyArray<ResolversTypes['SavedView']>>, ParentType, ContextType>;
   organizations?: Resolver<Maybe<ResolversTypes['OrganizationConnection']>, ParentType, ContextType, Partial<QueryOrganizationsArgs>>;
@@ -3167,6 +3221,9 @@ export type MutationResolvers<ContextType = GraphqlContext, ParentType extends R
   revokeInvitation?: Resolver<ResolversTypes['RevokeInvitationPayload'], ParentType, ContextType, RequireFields<MutationRevokeInvitationArgs, 'id'>>;
   removeMember?: Resolver<ResolversTypes['RemoveMemberPayload'], ParentType, ContextType, RequireFields<MutationRemoveMemberArgs, 'id' | 'revokeKeys' | 'revokeInvitations'>>;
   setMemberRole?: Resolver<ResolversTypes['SetMemberRolePayload'], ParentType, ContextType, RequireFields<MutationSetMemberRoleArgs, 'id' | 'role'>>;
+  setSingleSignOn?: Resolver<ResolversTypes['SingleSignOnPayload'], ParentType, ContextType, RequireFields<MutationSetSingleSignOnArgs, 'input'>>;
+  verifySingleSignOnDomain?: Resolver<ResolversTypes['SingleSignOnPayload'], ParentType, ContextType>;
+  removeSingleSignOn?: Resolver<ResolversTypes['SingleSignOnPayload'], ParentType, ContextType>;
   saveView?: Resolver<ResolversTypes['SaveViewPayload'], ParentType, ContextType, RequireFields<MutationSaveViewArgs, 'name' | 'query'>>;
   deleteView?: Resolver<ResolversTypes['DeleteViewPayload'], ParentType, ContextType, RequireFields<MutationDeleteViewArgs, 'id'>>;
   revealWebhookSecret?: Resolver<ResolversTypes['RevealWebhookSecretPayload'], ParentType, ContextType, RequireFields<MutationRevealWebhookSecretArgs, 'id' | 'password'>>;
@@ -3515,6 +3572,20 @@ export type DeleteViewPayloadResolvers<ContextType = GraphqlContext, ParentType 
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
 }>;
 
+export type SingleSignOnResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['SingleSignOn'] = ResolversParentTypes['SingleSignOn']> = ResolversObject<{
+  redirectUri?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  issuer?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  clientId?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  domain?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  verificationRecord?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  verifiedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+}>;
+
+export type SingleSignOnPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['SingleSignOnPayload'] = ResolversParentTypes['SingleSignOnPayload']> = ResolversObject<{
+  singleSignOn?: Resolver<Maybe<ResolversTypes['SingleSignOn']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
 export type CreateJobsPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['CreateJobsPayload'] = ResolversParentTypes['CreateJobsPayload']> = ResolversObject<{
   results?: Resolver<ReadonlyArray<ResolversTypes['BulkJobResult']>, ParentType, ContextType>;
   createdCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
@@ -3644,6 +3715,8 @@ export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   SavedView?: SavedViewResolvers<ContextType>;
   SaveViewPayload?: SaveViewPayloadResolvers<ContextType>;
   DeleteViewPayload?: DeleteViewPayloadResolvers<ContextType>;
+  SingleSignOn?: SingleSignOnResolvers<ContextType>;
+  SingleSignOnPayload?: SingleSignOnPayloadResolvers<ContextType>;
   CreateJobsPayload?: CreateJobsPayloadResolvers<ContextType>;
   AssignJobsPayload?: AssignJobsPayloadResolvers<ContextType>;
   SetProviderStatusPayload?: SetProviderStatusPayloadResolvers<ContextType>;

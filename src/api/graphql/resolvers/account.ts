@@ -47,6 +47,9 @@ export const accountQueries: QueryResolvers = {
     const invitations = await context.services.invitations.list({ organizationId }, context.database);
     return invitations.map(toInvitationNode);
   },
+  async singleSignOn(_root, _args, context) {
+    return await context.services.sso.view(requirePrincipal(context));
+  },
 
   async accountRequests(_root, { status, ...args }, context, info) {
     const filter = { statuses: status ?? undefined };

@@ -1,0 +1,160 @@
+/**
+ * Identity providers as better-auth's social providers. Its own generic-oauth plugin doesn't check the issuer of a discovery
+ * document, and requests every URL that the document names.
+ */
+import {
+  authorizationCodeRequest,
+  createAuthorizationURL,
+  getOAuth2Tokens,
+  type OAuth2Tokens,
+  type OAuthProvider,
+  verifyProviderIdToken,
+} from "better-auth/oauth2";
+import { getOAuthState } from "better-auth/api";
+import { decodeJwt } from "jose";
+import type { Discovery, ProviderMetadata } from "./discovery.ts";
+
+/** The `id` of the operators' provider. */
+export const OPERATORS = "operators";
+
+/** Below the service's own URL: what owners register as redirect URI. */
+export const callbackPath = (id: string): string => `/auth/callback/${id}`;
+
+/** What the sign-in page explains (`?error=`). */
+export type SsoError =
+  | "sso_cancelled"
+  | "sso_email_unverified"
+  | "sso_expired"
+  | "sso_failed"
+  | "sso_refused"
+  | "sso_suspended"
+  | "sso_unavailable";
+
+/** A claim of the ID token, and the value that it must be or contain. */
+export interface RequiredClaim {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** The settings `OIDC_…`. */
+export interface OperatorSso {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly scopes: readonly string[];
+  readonly requiredClaim: RequiredClaim | null;
+}
+
+export interface IdentityProvider extends OperatorSso {
+  /** `operators`, or the uuid of the organisation. */
+  readonly id: string;
+  /** Of the users it may sign in; null for operators. */
+  readonly organizationId: string | null;
+  /** Of the e-mail addresses it may link; null for any. */
+  readonly domain: string | null;
+}
+
+/** The claims of a verified ID token, with the e-mail address of the user information if the token has none. */
+export type Claims = Readonly<Record<string, unknown>> & { readonly sub: string };
+
+/** Never symmetric: the keys are public. */
+const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
+
+/** Some providers send booleans as text or numbers. */
+const TRUE: ReadonlySet<unknown> = new Set([true, "true", 1, "1"]);
+
+interface Connection {
+  readonly discovery: Pick<Discovery, "fetchJson">;
+  readonly metadata: ProviderMetadata;
+  readonly redirectURI: string;
+}
+
+export function toOAuthProvider(
+  { id, issuer, clientId, clientSecret, scopes }: IdentityProvider,
+  connection: Connection,
+): OAuthProvider<Claims> {
+  const { metadata, redirectURI } = connection;
+  const options = { clientId, clientSecret, disableSignUp: true };
+  const provider: OAuthProvider<Claims> = {
+    id,
+    name: id,
+    issuer,
+    requiresIdTokenNonce: true,
+    options,
+    idToken: {
+      jwks: metadata.keys,
+      issuer,
+      audience: clientId,
+      algorithms: ALGORITHMS,
+      verifyClaims: ({ azp }) => azp === undefined || azp === clientId,
+    },
+    // The subject is unique only within its issuer.
+    accountSubject: ({ profile }) => `${issuer} ${profile.sub}`,
+    createAuthorizationURL: ({ state, codeVerifier, idTokenNonce, loginHint, additionalParams }) =>
+      createAuthorizationURL({
+        id,
+        options,
+        authorizationEndpoint: metadata.authorization_endpoint,
+        state,
+        codeVerifier,
+        nonce: idTokenNonce,
+        scopes: [...scopes],
+        redirectURI,
+        loginHint,
+        additionalParams,
+      }),
+    async validateAuthorizationCode({ code, codeVerifier }) {
+      // The code must come from the provider that the browser was sent to.
+      if ((await getOAuthState())?.serverContext?.["provider"] !== id) throw new Error("Another provider");
+      return await exchangeCode(connection, { code, codeVerifier, options });
+    },
+    async getUserInfo({ idToken, accessToken, expectedIdTokenNonce: nonce }) {
+      if (!idToken || !nonce || !(await verifyProviderIdToken(provider, idToken, nonce))) return null;
+      const claims = decodeJwt(idToken) as Claims;
+      const info = await readUserInfo(connection, claims, accessToken);
+      if (info["sub"] !== claims.sub) return null;
+      const { email, email_verified: emailVerified, xms_edov: domainOwnerVerified } = info;
+      return {
+        user: {
+          email: typeof email === "string" ? email.trim().toLowerCase() : null,
+          // Entra ID has the second claim instead.
+          emailVerified: TRUE.has(emailVerified ?? domainOwnerVerified),
+        },
+        data: claims,
+      };
+    },
+  };
+  return provider;
+}
+
+async function exchangeCode(
+  { discovery, metadata, redirectURI }: Connection,
+  code: Pick<Parameters<typeof authorizationCodeRequest>[0], "code" | "codeVerifier" | "options">,
+): Promise<OAuth2Tokens> {
+  const { token_endpoint: tokenEndpoint, token_endpoint_auth_methods_supported: methods } = metadata;
+  const authentication = methods.includes("client_secret_basic") ? "basic" : "post";
+  const { body, headers } = await authorizationCodeRequest({
+    ...code,
+    redirectURI,
+    authentication,
+    tokenEndpoint,
+  });
+  const form = { method: "POST", headers, body: body.toString() } as const;
+  return getOAuth2Tokens(await discovery.fetchJson(tokenEndpoint, form));
+}
+
+/** Returns the ID token's claims if they have the e-mail address, and otherwise the user information. */
+async function readUserInfo(
+  { discovery, metadata: { userinfo_endpoint: endpoint } }: Connection,
+  claims: Claims,
+  accessToken: string | undefined,
+): Promise<Readonly<Record<string, unknown>>> {
+  if (claims["email"] !== undefined || endpoint === undefined || accessToken === undefined) return claims;
+  return await discovery.fetchJson(endpoint, { headers: { authorization: `Bearer ${accessToken}` } });
+}
+
+/** True if the claim is the value, or a list that contains it. */
+export function hasClaim(claims: Claims, { name, value }: RequiredClaim): boolean {
+  const claim = claims[name];
+  return Array.isArray(claim) ? claim.includes(value) : claim === value;
+}

@@ -1,0 +1,280 @@
+/** The connections of organisations to their identity providers, and who must use one. */
+import { randomBytes } from "node:crypto";
+import { Resolver } from "node:dns/promises";
+import { type EntityManager, UniqueConstraintViolationException } from "@mikro-orm/postgresql";
+import { recordAuditEvent } from "../../audit/api.ts";
+import { AppError, badRequest } from "../../core/errors.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Database } from "../../core/postgres/database.ts";
+import type { SecretBox } from "../../core/secret-box.ts";
+import { Organization, type User } from "../../organizations/api.ts";
+import { UserCredential } from "../credential.entity.ts";
+import type { MemberAdmin, MemberGroup } from "../members/member-admin.ts";
+import { Discovery, DiscoveryError } from "./discovery.ts";
+import { SsoConnection } from "./entity.ts";
+import { callbackPath, type IdentityProvider, OPERATORS, type OperatorSso } from "./provider.ts";
+
+const SCOPES = ["openid", "email", "profile"];
+const RECORD_PREFIX = "waymark-verification=";
+
+export interface SsoSettings {
+  /** Null: operators have no identity provider. */
+  readonly operators: OperatorSso | null;
+  /** SSO_ONLY: whose passwords don't work. `all`: of operators, and of users whose e-mail domain has a connection. */
+  readonly only: "none" | "operators" | "all";
+  /** Allow issuers of organisations with http, loopback and private networks. */
+  readonly allowPrivate: boolean;
+}
+
+/** Returns the TXT records of a name. Rejects if there are none. */
+export type ResolveTxt = (name: string) => Promise<string[][]>;
+
+export interface SsoDeps {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly secretBox: Pick<SecretBox, "open" | "seal">;
+  readonly pageUrl: (path: string) => string;
+  readonly ssoSettings: SsoSettings;
+  /** Default: DNS. */
+  readonly resolveTxt?: ResolveTxt | undefined;
+}
+
+export interface ConnectionInput {
+  readonly issuer: string;
+  readonly clientId: string;
+  /** Absent: the stored one. */
+  readonly clientSecret?: string | undefined;
+  readonly domain: string;
+}
+
+/** An owner's view. Without a connection everything but `redirectUri` is null. */
+export interface ConnectionView {
+  readonly redirectUri: string;
+  readonly issuer: string | null;
+  readonly clientId: string | null;
+  readonly domain: string | null;
+  /** The TXT record that proves the domain. */
+  readonly verificationRecord: string | null;
+  readonly verifiedAt: string | null;
+}
+
+export class SsoService implements AsyncDisposable {
+  readonly #deps: SsoDeps;
+  readonly #resolveTxt: ResolveTxt;
+  /** Operators choose their own provider, which may be in their network. */
+  readonly #discoveries: { readonly operators: Discovery; readonly organizations: Discovery };
+
+  constructor(deps: SsoDeps) {
+    this.#deps = deps;
+    const resolver = new Resolver({ timeout: 1_500, tries: 2 });
+    this.#resolveTxt = deps.resolveTxt ?? ((name) => resolver.resolveTxt(name));
+    const { allowPrivate } = deps.ssoSettings;
+    this.#discoveries = { operators: new Discovery(true), organizations: new Discovery(allowPrivate) };
+  }
+
+  discoveryOf({ organizationId }: MemberGroup): Discovery {
+    return organizationId === null ? this.#discoveries.operators : this.#discoveries.organizations;
+  }
+
+  /** Null for operators. */
+  async view({ organizationId }: MemberGroup): Promise<ConnectionView | null> {
+    if (organizationId === null) return null;
+    return this.#toView(organizationId, await this.#find({ organization: organizationId }));
+  }
+
+  /** Throws BadRequestException for an issuer that can't be used. */
+  async checkIssuer(issuer: string): Promise<void> {
+    const discovery = this.#discoveries.organizations;
+    const verdict = await discovery.guard.checkUrl(issuer);
+    if (!verdict.allowed) throw invalid("issuer", verdict.message);
+    try {
+      await discovery.of(issuer);
+    } catch (error) {
+      if (error instanceof DiscoveryError) throw invalid("issuer", error.message);
+      throw error;
+    }
+  }
+
+  /** Creates or changes the connection. A new domain must be proven again. Throws BadRequestException, ConflictException. */
+  async save(admin: MemberAdmin, input: ConnectionInput): Promise<ConnectionView> {
+    const organizationId = organizationOf(admin);
+    const { issuer, clientId, clientSecret, domain } = input;
+    return await this.#change(admin, async (em, former) => {
+      // Otherwise one owner could have the stored secret sent to a server of theirs.
+      if (clientSecret === undefined && former?.issuer !== issuer)
+        throw invalid("client_secret", "is required for a new issuer");
+      const owned = await em.findOne(SsoConnection, { domain, verifiedAt: { $ne: null } });
+      if (owned && owned.organization.id !== organizationId) throw domainTakenError(domain);
+      const connection =
+        former ??
+        em.create(SsoConnection, {
+          organization: em.getReference(Organization, organizationId),
+          issuer,
+          clientId,
+          domain,
+          clientSecret: "",
+          verificationToken: "",
+        });
+      if (!former || former.domain !== domain)
+        em.assign(connection, { verificationToken: randomBytes(24).toString("base64url"), verifiedAt: null });
+      if (clientSecret !== undefined)
+        connection.clientSecret = this.#deps.secretBox.seal(clientSecret, sealContext(organizationId));
+      em.assign(connection, { issuer, clientId, domain, updatedAt: new Date() });
+      em.persist(connection);
+      const details = {
+        issuer,
+        client_id: clientId,
+        domain,
+        client_secret_changed: clientSecret !== undefined,
+      };
+      return { connection, action: former ? "sso.changed" : "sso.connected", details };
+    });
+  }
+
+  /** Returns the token that the domain's DNS has, or null. Throws ConflictException without a connection. */
+  async readProof(admin: MemberGroup): Promise<string | null> {
+    const connection = await this.#find({ organization: organizationOf(admin) });
+    if (!connection) throw notConnectedError();
+    const records = await this.#resolveTxt(connection.domain).catch(() => []);
+    const expected = RECORD_PREFIX + connection.verificationToken;
+    return records.some((parts) => parts.join("") === expected) ? connection.verificationToken : null;
+  }
+
+  /** `proof`: of `readProof`. Throws ConflictException if it is null or of another domain, or another organisation was first. */
+  async verifyDomain(admin: MemberAdmin, proof: string | null): Promise<ConnectionView> {
+    return await this.#change(admin, (_em, connection) => {
+      if (!connection) throw notConnectedError();
+      const { domain, verificationToken } = connection;
+      if (proof !== verificationToken)
+        throw new AppError(
+          "ConflictException",
+          `${domain} has no TXT record ${RECORD_PREFIX}${verificationToken} yet. A new record can take an hour to appear`,
+        );
+      connection.verifiedAt ??= new Date(this.#deps.clock.now());
+      return { connection, action: "sso.changed", details: { domain, domain_verified: true } };
+    });
+  }
+
+  /** Also removes what links users to it. Their sessions stay. */
+  async remove(admin: MemberAdmin): Promise<ConnectionView> {
+    const organizationId = organizationOf(admin);
+    return await this.#change(admin, async (em, connection) => {
+      if (!connection) throw notConnectedError();
+      const { issuer, domain } = connection;
+      await em.nativeDelete(UserCredential, { providerId: organizationId });
+      em.remove(connection);
+      return { connection: null, action: "sso.removed", details: { issuer, domain } };
+    });
+  }
+
+  /** The provider with this id, if its domain is proven. */
+  async findById(id: string): Promise<IdentityProvider | null> {
+    if (id !== OPERATORS) return await this.#provider({ organization: id });
+    const { operators } = this.#deps.ssoSettings;
+    return operators && { ...operators, id, organizationId: null, domain: null };
+  }
+
+  /** The provider of an e-mail address by its domain, if the domain is proven. */
+  findByEmail(email: string): Promise<IdentityProvider | null> {
+    return this.#provider({ domain: domainOf(email) });
+  }
+
+  /** True if the user's password must not be used (SSO_ONLY). */
+  async isRequiredFor({ email, organization, passwordAllowedUntil }: User): Promise<boolean> {
+    const { ssoSettings: sso, clock } = this.#deps;
+    if (sso.only === "none" || (passwordAllowedUntil && passwordAllowedUntil.getTime() > clock.now()))
+      return false;
+    if (!organization) return true;
+    if (sso.only !== "all") return false;
+    const connection = await this.#find({ organization: organization.id, verifiedAt: { $ne: null } });
+    return connection?.domain === domainOf(email);
+  }
+
+  /** What the sign-in page offers. */
+  async offered(): Promise<{ operators: boolean; organizations: boolean }> {
+    const { ssoSettings: sso } = this.#deps;
+    const connection = await this.#find({ verifiedAt: { $ne: null } });
+    return { operators: sso.operators !== null, organizations: connection !== null };
+  }
+
+  async #provider(where: { organization: string } | { domain: string }): Promise<IdentityProvider | null> {
+    const connection = await this.#find({ ...where, verifiedAt: { $ne: null } });
+    if (!connection) return null;
+    const { issuer, clientId, domain } = connection;
+    const { id } = connection.organization;
+    const clientSecret = this.#deps.secretBox.open(connection.clientSecret, sealContext(id));
+    const client = { issuer, clientId, clientSecret, scopes: SCOPES, requiredClaim: null };
+    return { ...client, id, organizationId: id, domain };
+  }
+
+  #find(where: object): Promise<SsoConnection | null> {
+    return this.#deps.database.em().findOne(SsoConnection, where);
+  }
+
+  async #change(
+    admin: MemberAdmin,
+    change: (
+      em: EntityManager,
+      connection: SsoConnection | null,
+    ) => ConnectionChange | Promise<ConnectionChange>,
+  ): Promise<ConnectionView> {
+    const organizationId = organizationOf(admin);
+    try {
+      return await this.#deps.database.transactional(async (em) => {
+        const former = await em.findOne(SsoConnection, { organization: organizationId });
+        const { connection, action, details } = await change(em, former);
+        await em.flush();
+        await recordAuditEvent(em, { ...admin, action, organizationId, details });
+        return this.#toView(organizationId, connection);
+      });
+    } catch (error) {
+      if (error instanceof UniqueConstraintViolationException) throw domainTakenError("This domain");
+      throw error;
+    }
+  }
+
+  #toView(organizationId: string, connection: SsoConnection | null): ConnectionView {
+    return {
+      redirectUri: this.#deps.pageUrl(callbackPath(organizationId)),
+      issuer: connection?.issuer ?? null,
+      clientId: connection?.clientId ?? null,
+      domain: connection?.domain ?? null,
+      verificationRecord: connection && RECORD_PREFIX + connection.verificationToken,
+      verifiedAt: connection?.verifiedAt?.toISOString() ?? null,
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const discovery of Object.values(this.#discoveries)) await discovery[Symbol.asyncDispose]();
+  }
+}
+
+interface ConnectionChange {
+  readonly connection: SsoConnection | null;
+  readonly action: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+export const domainOf = (email: string): string => email.slice(email.lastIndexOf("@") + 1);
+
+const sealContext = (organizationId: string): string => `sso_connection:${organizationId}`;
+
+function organizationOf({ organizationId }: MemberGroup): string {
+  if (organizationId !== null) return organizationId;
+  throw new AppError("ConflictException", "Single sign-on of operators is set with OIDC_ISSUER");
+}
+
+function invalid(field: string, message: string): AppError {
+  return badRequest([{ location: "body", field, code: "invalid_value", message }]);
+}
+
+function notConnectedError(): AppError {
+  return new AppError("ConflictException", "Your organisation has no single sign-on yet");
+}
+
+function domainTakenError(domain: string): AppError {
+  return new AppError(
+    "ConflictException",
+    `${domain} belongs to another organisation, which has proven it. Ask the operators if it is yours`,
+  );
+}
