@@ -236,11 +236,20 @@ class SignInHooks {
   }
 }
 
-/** The provider's tokens are not needed after the sign-in. */
-function withoutTokens(account: Record<string, unknown>): Promise<{ data: Record<string, unknown> }> {
-  const { id, userId, providerId, accountId, password, createdAt, updatedAt } = account;
-  return Promise.resolve({ data: { id, userId, providerId, accountId, password, createdAt, updatedAt } });
-}
+/** Removes the provider's tokens, which nothing needs after the sign-in. */
+const withoutTokens = () =>
+  Promise.resolve({
+    data: Object.fromEntries(
+      [
+        "accessToken",
+        "refreshToken",
+        "idToken",
+        "accessTokenExpiresAt",
+        "refreshTokenExpiresAt",
+        "scope",
+      ].map((name) => [name, undefined]),
+    ),
+  });
 
 const locationOf = (returned: unknown): string =>
   isAPIError(returned) ? (new Headers(returned.headers).get("location") ?? "") : "";

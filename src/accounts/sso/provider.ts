@@ -86,6 +86,8 @@ export function toOAuthProvider(
       issuer,
       audience: clientId,
       algorithms: ALGORITHMS,
+      // Also refuses tokens of the future, beyond the 30 s that the library allows for.
+      maxTokenAge: "10m",
       verifyClaims: ({ azp }) => azp === undefined || azp === clientId,
     },
     // The subject is unique only within its issuer.
@@ -120,7 +122,7 @@ export function toOAuthProvider(
           // Entra ID has the second claim instead.
           emailVerified: TRUE.has(emailVerified ?? domainOwnerVerified),
         },
-        data: claims,
+        data: { ...info, ...claims },
       };
     },
   };
