@@ -1,7 +1,7 @@
 /** Routes for signing in, registering and resetting passwords. */
 import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { needsTwoFactor } from "../app/session/access.ts";
-import { parseReturnTo, type ReturnToSearch } from "../app/session/return-to.ts";
+import { parseReturnTo, parseSignInSearch, type ReturnToSearch } from "../app/session/return-to.ts";
 import { publicRoute } from "./root.route.tsx";
 import { AGENDA_DASHBOARD_PATH, serverUrl } from "../app/api/server-url.ts";
 import type { Session } from "../app/session/session.ts";
@@ -9,7 +9,7 @@ import type { Session } from "../app/session/session.ts";
 const signIn = createRoute({
   getParentRoute: () => publicRoute,
   path: "sign-in",
-  validateSearch: parseReturnTo,
+  validateSearch: parseSignInSearch,
   beforeLoad({ context, search }) {
     const session = context.session.current();
     if (session) redirectAfterSignIn(session, search);

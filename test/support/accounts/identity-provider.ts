@@ -135,10 +135,12 @@ export async function startHostileIssuer() {
     };
   };
   const server = createServer((request, response) => {
-    void text(request).then(async (body) => {
+    const respond = async (): Promise<void> => {
+      const body = await text(request);
       if (issuer.isDown) response.writeHead(503).end();
       else response.end(JSON.stringify(await answer(request.url ?? "", body)));
-    });
+    };
+    void respond();
   });
   issuer.url = await listen(server);
   return issuer;

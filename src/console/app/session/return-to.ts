@@ -5,6 +5,16 @@ export interface ReturnToSearch {
   next?: string;
 }
 
+export interface SignInSearch extends ReturnToSearch {
+  /** Why single sign-on failed. */
+  error?: string;
+}
+
+export function parseSignInSearch(search: RawSearch): SignInSearch {
+  const error = textParam(search["error"], 40);
+  return { ...parseReturnTo(search), ...(error !== undefined && { error }) };
+}
+
 /** Accepts only paths of this origin. Rejects tricks such as `//host`, `/\\host`, or a tab that browsers drop. */
 export function parseReturnTo(search: RawSearch): ReturnToSearch {
   const next = textParam(search["next"], 2_000);

@@ -15,6 +15,8 @@ export interface Session {
     has_two_factor: boolean;
     /** Until it is on, the user can do nothing else. */
     requires_two_factor: boolean;
+    /** Single sign-on opened the session. */
+    by_sso: boolean;
   };
   /** Null for an operator. */
   organization: { id: string; name: string; type: "agent" | "contractor" } | null;

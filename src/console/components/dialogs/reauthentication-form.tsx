@@ -8,6 +8,8 @@ import { type CodeKind, sendCode, signIn } from "../../app/session/sign-in.ts";
 import { useSession } from "../../app/session/session.ts";
 import { DialogProvider, type InputState } from "../../app/interaction/unsaved-changes.tsx";
 import { useSubmit } from "../../app/interaction/use-submit.ts";
+import { confirmWithSingleSignOn } from "../../app/session/single-sign-on.ts";
+import { ConfirmForm } from "./confirm-dialog.tsx";
 import { DialogActions } from "./dialog-actions.tsx";
 import { FormAlert } from "../forms/form-alert.tsx";
 import { PasswordField } from "../forms/password-field.tsx";
@@ -33,7 +35,7 @@ export function ReauthenticationForm() {
       zIndex={300}
     >
       <DialogProvider value={control}>
-        <ProofForm onBusy={(next) => (isBusy.current = next)} />
+        <Proof onBusy={(next) => (isBusy.current = next)} />
       </DialogProvider>
     </Modal>
   );
@@ -55,6 +57,20 @@ function atField(error: unknown): unknown {
 
 interface ProofFormProps {
   onBusy: (isBusy: boolean) => void;
+}
+
+function Proof({ onBusy }: ProofFormProps) {
+  const session = useSession();
+  if (!session.user.by_sso) return <ProofForm onBusy={onBusy} />;
+  return (
+    <ConfirmForm
+      action="Continue to your identity provider"
+      onConfirm={() => confirmWithSingleSignOn(session)}
+    >
+      Sign in again with your identity provider, which returns you to this page. We ask at most once every ten
+      minutes.
+    </ConfirmForm>
+  );
 }
 
 function ProofForm({ onBusy }: ProofFormProps) {

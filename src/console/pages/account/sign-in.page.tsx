@@ -1,6 +1,7 @@
 /** Signs in with e-mail and password, then with a code if two-factor authentication is on. */
 import { Button, Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
+import { useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { useSessionStore } from "../../app/session/session.ts";
 import { signIn } from "../../app/session/sign-in.ts";
@@ -10,6 +11,7 @@ import { FormAlert } from "../../components/forms/form-alert.tsx";
 import { PasswordField } from "../../components/forms/password-field.tsx";
 import { TextLink } from "../../components/layout/links.tsx";
 import { PageHeader } from "../../components/layout/page-header.tsx";
+import { SingleSignOn } from "./single-sign-on.tsx";
 import { TwoFactorForm } from "./two-factor.form.tsx";
 
 export function SignInPage() {
@@ -22,6 +24,7 @@ export function SignInPage() {
 }
 
 function PasswordStep({ onTwoFactor }: { onTwoFactor: () => void }) {
+  const { next, error } = useSearch({ from: "/public/sign-in" });
   const session = useSessionStore();
   const form = useForm({ mode: "uncontrolled", initialValues: { email: "", password: "" } });
   const submit = useSubmit(form, async (values) => {
@@ -54,6 +57,7 @@ function PasswordStep({ onTwoFactor }: { onTwoFactor: () => void }) {
           </Text>
         </Stack>
       </form>
+      <SingleSignOn next={next} error={error} />
     </>
   );
 }

@@ -10,6 +10,7 @@ import { ErrorState, LoadingState } from "../../components/status/page-states.ts
 import { MembersDocument } from "../../generated/members.ts";
 import { InvitationsTable } from "./invitations.table.tsx";
 import { InviteDialog } from "./invite.dialog.tsx";
+import { SingleSignOnSection } from "./single-sign-on.section.tsx";
 import { MembersTable } from "./members.table.tsx";
 
 export function MembersPage() {
@@ -47,6 +48,7 @@ export function MembersPage() {
               <InvitationsTable invitations={data.invitations} onChange={reload} />
             </section>
           )}
+          {canManage && !isOperator && <SingleSignOnSection />}
         </Stack>
       ) : error ? (
         <ErrorState error={error} onRetry={() => void reload()} />
