@@ -33,6 +33,7 @@ export const sections: readonly Section[] = [
       "guide/api-keys.md",
       "guide/test-mode.md",
       "guide/console.md",
+      "guide/single-sign-on.md",
     ],
   },
   {

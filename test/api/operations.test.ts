@@ -235,6 +235,7 @@ const allowed: Record<string, readonly string[]> = {
   usage: ["webhooks:manage", "owner", "developer"],
   members: ["webhooks:manage", ...people],
   invitations: ["owner"],
+  singleSignOn: ["owner"],
   savedViews: ["dispatcher", "owner"],
   auditLog: ["owner", "operator key"],
   organizations: ["operator key"],

@@ -4,7 +4,7 @@ import { addOAuthServerContext } from "better-auth/api";
 import type { OAuthProvider } from "better-auth/oauth2";
 import { z } from "zod";
 import { recordAuditEvent } from "../../audit/api.ts";
-import { AppError, unavailable } from "../../core/errors.ts";
+import { AppError, isUnavailable, unavailable } from "../../core/errors.ts";
 import { pathPrefix } from "../../core/public-url.ts";
 import { systemActor } from "../../core/principal.ts";
 import { User } from "../../organizations/api.ts";
@@ -93,8 +93,12 @@ export class SsoHooks {
 
   /** Without a provider, or if it is down, the library redirects to the sign-in page. */
   async callback({ params }: Endpoint): Promise<void> {
-    const idp = await this.#context.sso.findById(String(params?.["id"]));
-    if (idp) await this.#open(idp).catch(() => undefined);
+    try {
+      const idp = await this.#context.sso.findById(String(params?.["id"]));
+      if (idp) await this.#open(idp);
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+    }
   }
 
   /** Decides who may be signed in, once the ID token is verified. Linked users are known by its subject, others by e-mail. */

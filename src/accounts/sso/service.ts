@@ -3,10 +3,10 @@ import { randomBytes } from "node:crypto";
 import { Resolver } from "node:dns/promises";
 import { type EntityManager, UniqueConstraintViolationException } from "@mikro-orm/postgresql";
 import { recordAuditEvent } from "../../audit/api.ts";
-import { AppError, badRequest } from "../../core/errors.ts";
+import { AppError, badRequest, unavailable } from "../../core/errors.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Database } from "../../core/postgres/database.ts";
-import type { SecretBox } from "../../core/secret-box.ts";
+import { canOpen, type SecretBox } from "../../core/secret-box.ts";
 import { Organization, type User } from "../../organizations/api.ts";
 import { UserCredential } from "../credential.entity.ts";
 import type { MemberAdmin, MemberGroup } from "../members/member-admin.ts";
@@ -202,7 +202,12 @@ export class SsoService implements AsyncDisposable {
     if (!connection) return null;
     const { issuer, clientId, domain } = connection;
     const { id } = connection.organization;
-    const clientSecret = this.#deps.secretBox.open(connection.clientSecret, sealContext(id));
+    const { secretBox } = this.#deps;
+    const secret = { sealed: connection.clientSecret, context: sealContext(id) };
+    // WAYMARK_SECRET was replaced.
+    if (!canOpen(secretBox, secret))
+      throw unavailable("An owner must enter the client secret of your single sign-on again", 3_600);
+    const clientSecret = secretBox.open(secret.sealed, secret.context);
     const client = { issuer, clientId, clientSecret, scopes: SCOPES, requiredClaim: null };
     return { ...client, id, organizationId: id, domain };
   }

@@ -23,6 +23,7 @@ const ownRows: Readonly<Record<string, string>> = {
   job_event: ofJobs,
   mail: "row.recipient in (select email from user_account where organization_id = $1)",
   saved_view: ofUsers,
+  sso_connection: ofOrganization,
   test_run: "row.agent_id = $1",
   user_account: ofOrganization,
   webhook_attempt:
@@ -56,6 +57,7 @@ const otherTables = new Set([
 /** Random, measured, signed, encrypted or counted for the whole service. */
 const MASKED_COLUMNS = new Set([
   "access_revision",
+  "client_secret",
   "duration_ms",
   "lease_token",
   "position",
@@ -66,6 +68,7 @@ const MASKED_COLUMNS = new Set([
   "secret_hash",
   "secrets",
   "transaction_id",
+  "verification_token",
 ]);
 /** Written some time after a request, so they may or may not be there yet. */
 const IGNORED_COLUMNS = ["last_used_at", "last_seen_at"];
