@@ -73,6 +73,7 @@ describe("200", () => {
         role: "owner",
         has_two_factor: false,
         requires_two_factor: false,
+        by_sso: false,
       },
       organization: { id: expect.stringMatching(/^org_/), name: agent.name, type: "agent" },
       scopes: ["jobs:read", "jobs:write", "webhooks:manage", "keys:manage"],

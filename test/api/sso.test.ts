@@ -328,6 +328,7 @@ describe("a refused sign-in", () => {
       "/sign-in?error=sso_cancelled",
     );
     expect(locationOf(await browser.get(`${answered}&code=c`))).toBe("/sign-in?error=sso_expired");
+    expect(locationOf(await browser.get("/auth/callback/nobody"))).toBe("/sign-in?error=sso_expired");
   });
 
   it("is of a suspended organisation", async () => {

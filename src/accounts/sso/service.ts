@@ -4,6 +4,7 @@ import { Resolver } from "node:dns/promises";
 import { type EntityManager, UniqueConstraintViolationException } from "@mikro-orm/postgresql";
 import { recordAuditEvent } from "../../audit/api.ts";
 import { AppError, badRequest, unavailable } from "../../core/errors.ts";
+import { isUuid } from "../../core/ids.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Database } from "../../core/postgres/database.ts";
 import { canOpen, type SecretBox } from "../../core/secret-box.ts";
@@ -169,7 +170,7 @@ export class SsoService implements AsyncDisposable {
 
   /** The provider with this id, if its domain is proven. */
   async findById(id: string): Promise<IdentityProvider | null> {
-    if (id !== OPERATORS) return await this.#provider({ organization: id });
+    if (id !== OPERATORS) return isUuid(id) ? await this.#provider({ organization: id }) : null;
     const { operators } = this.#deps.ssoSettings;
     return operators && { ...operators, id, organizationId: null, domain: null };
   }
