@@ -19,6 +19,8 @@ export interface AuthCaller {
   readonly client: ClientInfo;
   /** Null on routes that need no session. */
   readonly principal: SessionPrincipal | null;
+  /** Runs a request to another server. The request does not count as in flight meanwhile. */
+  readonly external: <Value>(call: () => Promise<Value>) => Promise<Value>;
 }
 
 export interface AuthRequest extends AuthCaller {
@@ -63,7 +65,7 @@ export async function handleAuthRequest(
     publicUrl,
     twoFactorDiagnostics,
   }: Pick<AccountContext, "auth" | "publicUrl" | "twoFactorDiagnostics">,
-  { method, origin, path, body, client, principal }: AuthCall,
+  { method, origin, path, body, client, principal, external }: AuthCall,
 ): Promise<Response> {
   const { cookie, ipAddress, userAgent } = client;
   const url = new URL(`${publicUrl ?? origin}${AUTH_PATH}${path}`);
@@ -82,6 +84,7 @@ export async function handleAuthRequest(
   const state: AuthRequest = {
     client,
     principal,
+    external,
     origin,
     attempts: [],
     user: null,

@@ -155,7 +155,7 @@ export class SsoHooks {
     const discovery = sso.discoveryOf(idp);
     const fetchJson: typeof discovery.fetchJson = async (...call) => {
       try {
-        return await discovery.fetchJson(...call);
+        return await request.external(() => discovery.fetchJson(...call));
       } catch (error) {
         logger.warn({ err: error, issuer: idp.issuer }, "an identity provider answered with an error");
         request.failure = "sso_unavailable";
@@ -163,7 +163,7 @@ export class SsoHooks {
       }
     };
     try {
-      const metadata = await discovery.of(idp.issuer);
+      const metadata = await request.external(() => discovery.of(idp.issuer));
       const redirectURI = `${publicUrl ?? request.origin}${callbackPath(idp.id)}`;
       request.idp = idp;
       request.provider = toOAuthProvider(idp, { discovery: { fetchJson }, metadata, redirectURI });
@@ -175,10 +175,9 @@ export class SsoHooks {
   }
 }
 
-/** Returns the path if it is one of this service, and `/` otherwise. Parsing drops tabs, and `/.` before a second slash. */
+/** Returns the path of this service, `/` for anything else. Parsing drops the host, tabs, and `/.` before a second slash. */
 function ownPath(text = "/"): string {
-  const base = "http://here.invalid";
-  const url = text.startsWith("/") ? URL.parse(text, base) : null;
-  const path = url?.origin === base ? url.pathname + url.search + url.hash : "/";
+  const url = text.startsWith("/") ? URL.parse(text, "http://here.invalid") : null;
+  const path = url ? url.pathname + url.search + url.hash : "/";
   return path.startsWith("//") ? "/" : path;
 }

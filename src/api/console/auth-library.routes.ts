@@ -4,7 +4,7 @@ import { type AccountServices, TWO_FACTOR_COOKIE } from "../../accounts/api.ts";
 import type { AppError } from "../../core/errors.ts";
 import { snakeCase } from "../../core/names.ts";
 import { addRoute } from "../add-route.ts";
-import { contextOf, inShare } from "../context.ts";
+import { contextOf, duringExternalCall, inShare } from "../context.ts";
 import { JSON_CONTENT_TYPE } from "../json.ts";
 import { toAppError } from "../error-handler.ts";
 import { clientInfoOf, requireSecureCookies, type SessionGuards } from "./guards.ts";
@@ -49,6 +49,7 @@ function answerWith(accounts: AccountServices): RequestHandler {
         path: request.url,
         body: request.method === "POST" ? (request.body as unknown) : undefined,
         client: clientInfoOf(request, response),
+        external: (call) => duringExternalCall(response, call),
         principal: principal?.keyId === null ? principal : null,
       }),
     );
