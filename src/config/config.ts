@@ -104,7 +104,7 @@ function ssoSettings(env: Env) {
   return {
     /** Null: operators have no identity provider. */
     operators: issuer && clientId && clientSecret ? { issuer, clientId, clientSecret, ...client } : null,
-    /** Whose passwords don't work. */
+    /** SSO_ONLY: the users whose passwords are turned off. */
     only: env.SSO_ONLY,
     /** As webhooks: organisations enter the URLs of both. */
     allowPrivate: allowsPrivate(env),

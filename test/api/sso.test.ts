@@ -220,7 +220,7 @@ describe("a sign-in", () => {
     expect(await answer(browser, start, member)).toBe(expected);
   });
 
-  it("knows a linked user by the subject, whatever their e-mail address at the provider", async () => {
+  it("knows a linked user by the subject, also with another e-mail address at the provider", async () => {
     const { member, organization, domain } = await connect();
     const other = await userOf(organization.id, "owner", domain);
     await ssoSignIn({ sub: "s1", email: member.email });
@@ -281,7 +281,7 @@ describe("a refused sign-in", () => {
       (await ssoSignIn(person, options)).location;
     expect(await refused({ ...at, email_verified: false })).toBe("/sign-in?error=sso_email_unverified");
     expect(await refused({ ...at, email_verified: undefined })).toBe("/sign-in?error=sso_email_unverified");
-    expect(await refused({ email: `nobody@${domain}` })).toBe("/sign-in?error=sso_refused");
+    expect(await refused({ email: `unknown@${domain}` })).toBe("/sign-in?error=sso_refused");
     expect(await refused({ email: other.member.email })).toBe("/sign-in?error=sso_refused");
     // Of the organisation, but not of the domain that it has proven.
     expect(await refused({ email: foreign.email })).toBe("/sign-in?error=sso_refused");
@@ -305,7 +305,7 @@ describe("a refused sign-in", () => {
     );
   });
 
-  it("was begun by another browser, is answered twice, by another provider or by nobody", async () => {
+  it("was begun by another browser, is answered twice, by another provider or not at all", async () => {
     const { member } = await connect();
     const second = await connect();
     const browser = createSessionClient(app);
@@ -328,7 +328,7 @@ describe("a refused sign-in", () => {
       "/sign-in?error=sso_cancelled",
     );
     expect(locationOf(await browser.get(`${answered}&code=c`))).toBe("/sign-in?error=sso_expired");
-    expect(locationOf(await browser.get("/auth/callback/nobody"))).toBe("/sign-in?error=sso_expired");
+    expect(locationOf(await browser.get("/auth/callback/unknown"))).toBe("/sign-in?error=sso_expired");
   });
 
   it("is of a suspended organisation", async () => {

@@ -16,7 +16,7 @@ export const SsoConnection = defineEntity({
     domain: p.text(),
     /** The token of the TXT record that proves the domain. */
     verificationToken: p.text(),
-    /** When the domain was proven; null: nobody can sign in yet. */
+    /** When the domain was proven; null: the connection signs no user in yet. */
     verifiedAt: p.datetime(3).nullable(),
     createdAt: p.datetime(3).defaultRaw("now()"),
     updatedAt: p.datetime(3).defaultRaw("now()"),

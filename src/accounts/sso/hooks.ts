@@ -9,7 +9,7 @@ import { pathPrefix } from "../../core/public-url.ts";
 import { systemActor } from "../../core/principal.ts";
 import { User } from "../../organizations/api.ts";
 import { authRequest } from "../auth/auth-request.ts";
-import type { HookContext } from "../auth/hooks.ts";
+import type { AccountContext } from "../context.ts";
 import { UserCredential } from "../credential.entity.ts";
 import { normalizeEmail, parseOrThrow } from "../fields.ts";
 import { DiscoveryError } from "./discovery.ts";
@@ -56,10 +56,15 @@ const startBody = z.strictObject({
   confirm: z.boolean().optional(),
 });
 
-export class SsoHooks {
-  readonly #context: HookContext;
+type SsoContext = Pick<
+  AccountContext,
+  "backgroundQueue" | "database" | "logger" | "metrics" | "publicUrl" | "sso" | "throttle"
+>;
 
-  constructor(context: HookContext) {
+export class SsoHooks {
+  readonly #context: SsoContext;
+
+  constructor(context: SsoContext) {
     this.#context = context;
   }
 
@@ -127,7 +132,7 @@ export class SsoHooks {
       : { error: "sso_refused" };
   };
 
-  /** Sends the browser to the sign-in page with one of our codes, after a callback that signed nobody in. */
+  /** Sends the browser to the sign-in page with one of our codes, after a callback without a new session. */
   refuse(endpoint: Endpoint, location: string): Error {
     const { backgroundQueue, database, metrics, publicUrl } = this.#context;
     const { client, failure, idp, user } = authRequest();

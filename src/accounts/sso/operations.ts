@@ -26,7 +26,7 @@ const connection = z.object({
     .refine((domain) => DOMAIN.test(domain), { error: "must be a domain, such as company.example" }),
 });
 
-/** Whoever controls the provider can sign in as every user of the domain. */
+/** The provider can sign in as every user of the domain, so each change needs a recent sign-in. */
 const ofOwner = { access: owner, fresh: true, params: none } as const;
 
 export const ssoOperations: readonly Operation<Services>[] = [

@@ -20,7 +20,7 @@ export const OPERATORS = "operators";
 /** Below the service's own URL: what owners register as redirect URI. */
 export const callbackPath = (id: string): string => `/auth/callback/${id}`;
 
-/** What the sign-in page explains (`?error=`). */
+/** The codes of errors (`?error=`) that the sign-in page explains. */
 export type SsoError =
   | "sso_cancelled"
   | "sso_email_unverified"

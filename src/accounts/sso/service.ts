@@ -21,13 +21,13 @@ const RECORD_PREFIX = "waymark-verification=";
 export interface SsoSettings {
   /** Null: operators have no identity provider. */
   readonly operators: OperatorSso | null;
-  /** SSO_ONLY: whose passwords don't work. `all`: of operators, and of users whose e-mail domain has a connection. */
+  /** SSO_ONLY: turns off passwords of operators, or with `all` also of users whose e-mail domain has a connection. */
   readonly only: "none" | "operators" | "all";
   /** Allow issuers of organisations with http, loopback and private networks. */
   readonly allowPrivate: boolean;
 }
 
-/** Returns the TXT records of a name. Rejects if there are none. */
+/** Returns the TXT records of a name. Rejects for a name without TXT records. */
 export type ResolveTxt = (name: string) => Promise<string[][]>;
 
 export interface SsoDeps {
@@ -191,7 +191,7 @@ export class SsoService implements AsyncDisposable {
     return connection?.domain === domainOf(email);
   }
 
-  /** What the sign-in page offers. */
+  /** The providers that the sign-in page offers. */
   async offered(): Promise<{ operators: boolean; organizations: boolean }> {
     const { ssoSettings: sso } = this.#deps;
     const connection = await this.#find({ verifiedAt: { $ne: null } });

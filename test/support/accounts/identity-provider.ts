@@ -92,7 +92,7 @@ export interface Forgery {
   readonly kid?: string;
 }
 
-/** A provider that issues whatever ID token the test wants, and counts its requests. */
+/** A provider that issues the ID token that the test chooses, and counts its requests. */
 export async function startHostileIssuer() {
   const { privateKey, publicKey } = await generateKeyPair("RS256");
   const keys = [{ ...(await exportJWK(publicKey)), kid: "k1", alg: "RS256", use: "sig" }];

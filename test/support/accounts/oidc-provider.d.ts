@@ -1,4 +1,4 @@
-/** The part of `oidc-provider` that tests use; it has no types of its own. */
+/** The part of `oidc-provider` that tests use; the package has no types. */
 declare module "oidc-provider" {
   import type { RequestListener } from "node:http";
 

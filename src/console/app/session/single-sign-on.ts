@@ -25,7 +25,7 @@ export interface SsoStart {
   provider: "operators" | "organization";
   /** Selects the provider of an organisation. */
   email?: string;
-  /** The page to open afterwards, as a path of the router. */
+  /** The page to open after signing in, as a path of the router. */
   callbackURL?: string;
   /** Ask the user again, also if they are signed in at the provider. */
   confirm?: boolean;

@@ -1,4 +1,4 @@
-/** Single sign-on on the sign-in page: what this service offers, and why the last attempt failed. */
+/** Single sign-on on the sign-in page, and the error of the last attempt. */
 import { Button, Stack } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useEffect, useState } from "react";
@@ -13,7 +13,7 @@ interface Offer {
 }
 
 interface SingleSignOnProps {
-  /** The page to open afterwards. */
+  /** The page to open after signing in. */
   next: string | undefined;
   /** The `error` parameter. */
   error: string | undefined;

@@ -126,7 +126,7 @@ function DomainProof({ connection, onChange }: PartProps) {
     <form onSubmit={form.onSubmit(submit.onSubmit)}>
       <Stack maw={520}>
         <Text fz="sm">
-          Nobody can sign in with it yet. Add this TXT record to the DNS of {domain}, then verify it:
+          Users can’t sign in with it yet. Add this TXT record to the DNS of {domain}, then verify it:
         </Text>
         <CodeBlock code={verificationRecord ?? ""} label="TXT record" wrap />
         <FormAlert failure={submit.failure} />
