@@ -149,7 +149,7 @@ const conflicts: Record<string, () => Promise<Conflict>> = {
   },
   "the name and the role of a user": async () => {
     const owner = await createSignedInUser(app, agent.id);
-    const member = await createSignedInUser(app, agent.id, "member");
+    const member = await createSignedInUser(app, agent.id, "dispatcher");
     const id = toTypedId("usr", member.id);
     return {
       table: "user_account",
@@ -192,7 +192,7 @@ const conflicts: Record<string, () => Promise<Conflict>> = {
     const owner = await createSignedInUser(app, agent.id);
     const email = `${randomBytes(6).toString("hex")}@test.example`;
     const admin = { organizationId: agent.id, ...source, actor: { type: "user", id: owner.id } } as const;
-    const { id } = await app.membership.invitations.invite(admin, { email, role: "member" });
+    const { id } = await app.membership.invitations.invite(admin, { email, role: "dispatcher" });
     return {
       table: "invitation",
       id,

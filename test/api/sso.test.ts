@@ -108,7 +108,7 @@ async function connect(issuer = hostile.url): Promise<Connected> {
   const { singleSignOn } = await setSingleSignOn(owner, { issuer, domain });
   dns.set(domain, singleSignOn.verificationRecord);
   expect((await verify(owner)).userErrors).toEqual([]);
-  const member = await userOf(organization.id, "member", domain);
+  const member = await userOf(organization.id, "dispatcher", domain);
   return { organization, owner, domain, member, callback: new URL(singleSignOn.redirectUri).pathname };
 }
 
@@ -275,7 +275,7 @@ describe("a refused sign-in", () => {
   it("has an unverified e-mail address, an unknown one, or one of another group", async () => {
     const { member, domain, organization } = await connect();
     const other = await connect();
-    const foreign = await userOf(organization.id, "member");
+    const foreign = await userOf(organization.id, "dispatcher");
     const at = { email: member.email };
     const refused = async (person: Claimed, options: object = at) =>
       (await ssoSignIn(person, options)).location;
@@ -459,7 +459,7 @@ describe("a connection", () => {
 describe("SSO_ONLY", () => {
   it("turns passwords off for operators and connected domains, and not for others", async () => {
     const { member, organization } = await connect();
-    const other = await userOf(organization.id, "member");
+    const other = await userOf(organization.id, "dispatcher");
     const operator = await userOf(null, "operator");
     const attempt = ({ email, password }: TestUser) =>
       createSessionClient(strict).post("/auth/sign-in/email", { email, password });

@@ -50,7 +50,13 @@ export type User = Node & {
 export type MemberRole =
   /** Full access to an organisation: jobs, keys, webhooks and members. */
   | 'owner'
-  /** Can read and change jobs. */
+  /** Manages API keys and webhooks, and reads jobs and the request log. */
+  | 'developer'
+  /** Reads and changes jobs. */
+  | 'dispatcher'
+  /** Reads jobs. */
+  | 'viewer'
+  /** As an argument, the same as `DISPATCHER`. No user has it. */
   | 'member'
   /** Operates the service; belongs to no organisation. */
   | 'operator';
@@ -970,8 +976,8 @@ export type Query = {
    */
   readonly members: Maybe<ReadonlyArray<User>>;
   /**
-   * Requests made with your organisation's API keys, newest first. Requests appear within seconds. Needs no scope; without
-   * `jobs:read` bodies are null and paths have no Marking Numbers. An operator with the scope `webhooks:manage` can look up
+   * Requests made with your organisation's API keys, newest first. Requests appear within seconds. API keys need no scope;
+   * without `jobs:read` bodies are null and paths have no Marking Numbers. Of the users, owners and developers see it. An operator with the scope `webhooks:manage` can look up
    * a request of any organisation by its `requestId`.
    */
   readonly requestLog: Maybe<RequestLogConnection>;
@@ -990,7 +996,7 @@ export type Query = {
    * the scope `webhooks:manage`.
    */
   readonly auditLog: Maybe<AuditEntryConnection>;
-  /** Your saved views of the job table, by name. For signed-in users, not API keys. */
+  /** Your saved views of the job table, by name. For owners, dispatchers and operators, not API keys. */
   readonly savedViews: Maybe<ReadonlyArray<SavedView>>;
   /** All organisations, by name. For operators. */
   readonly organizations: Maybe<OrganizationConnection>;
@@ -1222,7 +1228,7 @@ export type Mutation = {
   readonly revokeInvitation: RevokeInvitationPayload;
   /** Removes a member and ends their sessions. For owners. The last owner cannot be removed. */
   readonly removeMember: RemoveMemberPayload;
-  /** Changes the role of a member. For owners. The last owner cannot become a member. */
+  /** Changes the role of a member. For owners. The last owner cannot get another role. */
   readonly setMemberRole: SetMemberRolePayload;
   /**
    * Connects your organisation to its identity provider, or changes the connection. Reads the issuer's discovery document.
@@ -1233,9 +1239,9 @@ export type Mutation = {
   readonly verifySingleSignOnDomain: SingleSignOnPayload;
   /** Removes the connection. Users sign in with their passwords again; their sessions stay. For owners. */
   readonly removeSingleSignOn: SingleSignOnPayload;
-  /** Saves a view of the job table, replacing a view of the same name. For signed-in users, not API keys. */
+  /** Saves a view of the job table, replacing a view of the same name. For owners, dispatchers and operators, not API keys. */
   readonly saveView: SaveViewPayload;
-  /** Deletes a saved view. For signed-in users, not API keys. */
+  /** Deletes a saved view. For owners, dispatchers and operators, not API keys. */
   readonly deleteView: DeleteViewPayload;
   /**
    * Returns an endpoint's signing secret after checking the user's password. Recorded in the audit log. For signed-in
@@ -2065,7 +2071,7 @@ export type Invitation = Node & {
 export type InviteMemberInput = {
   /** E-mail address of the recipient. */
   readonly email: Scalars['String']['input'];
-  /** Role after accepting: `OWNER` or `MEMBER`; `OPERATOR` if an operator invites. */
+  /** Role after accepting: any but `OPERATOR`, or `OPERATOR` if an operator invites. */
   readonly role?: MemberRole;
 };
 
