@@ -2,7 +2,7 @@
 import { Migration } from "@mikro-orm/migrations";
 
 export class SingleSignOn extends Migration {
-  override name = "20261129140000-single-sign-on";
+  override name = "20261129141000-single-sign-on";
 
   override up(): void {
     this.addSql(
