@@ -94,6 +94,23 @@ it("accepts a recovery code, after which two-factor authentication is turned off
   await expectVisible(page.getByText("Two-factor authentication is off."));
 });
 
+it("signs in again over the page if the session ended, and keeps what was typed", async () => {
+  const owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
+  const { page } = await openTab(app, { user: owner });
+  await page.goto("/integrations/keys");
+  await page.getByRole("button", { name: "Create API key" }).first().click();
+  const form = page.getByRole("dialog", { name: "Create API key" });
+  await form.getByLabel("Name").fill("Night sync");
+  await app.database.query(sql`delete from user_session where user_id = ${owner.id}::uuid`);
+  await form.getByRole("button", { name: "Create API key" }).click();
+
+  const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+  expect(await findPageProblems(page)).toEqual([]);
+  await dialog.getByLabel("Your password", { exact: true }).fill(owner.password);
+  await dialog.getByRole("button", { name: "Sign in" }).click();
+  await expectVisible(page.getByRole("dialog", { name: "Your new API key" }));
+});
+
 /** An owner with two-factor who signed in more than ten minutes ago, before an action's button in its dialog. */
 async function staleTwoFactor(opener: string, actionLabel: string) {
   const owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });

@@ -30,8 +30,8 @@ const FATAL_CLOSE_CODES = new Set([1008, 1011, 4400, 4401, 4403, 4406, 4409, 442
 
 interface SessionOptions {
   mode: Mode;
-  /** A request was rejected with 401: the session has ended. */
-  onUnauthorized: () => void;
+  /** A request was rejected with 401: the session has ended. Resolves to true if the user signed in again. */
+  onUnauthorized: () => Promise<boolean>;
   /**
    * A request was rejected with 403, or the socket was closed for good: the session ended or its permissions changed.
    */
@@ -46,20 +46,21 @@ export function createApolloClient({ mode, onUnauthorized, onForbidden }: Sessio
     headers: { "apollo-require-preflight": "true", ...modeHeaders(mode) },
   });
   const webSocketLink = new GraphQLWsLink(createWebSocketClient(mode, onForbidden));
-  const sessionErrorLink = new ErrorLink(({ error }) => {
-    if (hasStatusOrCode(error, 401, "UNAUTHENTICATED")) onUnauthorized();
-    else if (hasStatusOrCode(error, 403, "FORBIDDEN")) onForbidden();
-  });
-  const reauthenticationLink = new ErrorLink(({ error, operation, forward }) => {
-    if (!hasCode(error, "REAUTHENTICATION_REQUIRED")) return undefined;
-    return from(reauthentication.request()).pipe(
+  const retryLink = new ErrorLink(({ error, operation, forward }) => {
+    const confirm = (): Promise<boolean> | null => {
+      if (hasCode(error, "REAUTHENTICATION_REQUIRED")) return reauthentication.request("stale");
+      if (hasStatusOrCode(error, 401, "UNAUTHENTICATED")) return onUnauthorized();
+      if (hasStatusOrCode(error, 403, "FORBIDDEN")) onForbidden();
+      return null;
+    };
+    const pending = confirm();
+    if (!pending) return undefined;
+    return from(pending).pipe(
       mergeMap((isConfirmed) => (isConfirmed ? forward(operation) : throwError(() => error))),
     );
   });
   return new ApolloClient({
-    link: ApolloLink.from([reauthenticationLink, sessionErrorLink]).concat(
-      ApolloLink.split(isSubscription, webSocketLink, httpLink),
-    ),
+    link: retryLink.concat(ApolloLink.split(isSubscription, webSocketLink, httpLink)),
     cache: createApolloCache(),
     defaultOptions: { watchQuery: { fetchPolicy: "cache-and-network", nextFetchPolicy: "cache-first" } },
     devtools: { enabled: import.meta.env.DEV },

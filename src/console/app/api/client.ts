@@ -73,10 +73,10 @@ export class OfflineError extends Error {
 
 type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
-let unauthorizedHandler = (): void => undefined;
+let unauthorizedHandler = (): Promise<boolean> => Promise.resolve(false);
 
-/** Sets the function that is called when a request with a session is rejected with 401. */
-export function setUnauthorizedHandler(handler: () => void): void {
+/** Sets the function that is called when a request with a session is rejected with 401: true repeats the request. */
+export function setUnauthorizedHandler(handler: () => Promise<boolean>): void {
   unauthorizedHandler = handler;
 }
 
@@ -107,15 +107,17 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }
 
-/** Calls the unauthorized handler on 401, and repeats the request once the user has confirmed their identity. */
+/** Repeats the request once the user has signed in again or confirmed their identity. */
 async function authenticatedRequest<Data>(method: Method, path: string, body?: unknown): Promise<Data> {
   try {
     return await sendRequest<Data>(method, path, body);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (error.status === 401) unauthorizedHandler();
-    if (error.needsReauthentication && (await reauthentication.request()))
-      return await sendRequest(method, path, body);
+    const isConfirmed =
+      error.status === 401
+        ? await unauthorizedHandler()
+        : error.needsReauthentication && (await reauthentication.request("stale"));
+    if (isConfirmed) return await sendRequest(method, path, body);
     throw error;
   }
 }

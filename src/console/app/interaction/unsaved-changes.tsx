@@ -12,6 +12,8 @@ import {
   type RefObject,
 } from "react";
 
+import { useSessionStore } from "../session/session.ts";
+
 // Loaded after the first page.
 const DiscardPrompt = lazy(async () => ({
   default: (await import("../../components/dialogs/discard-prompt.tsx")).DiscardPrompt,
@@ -52,6 +54,10 @@ export function useUnsavedChanges(): UnsavedChanges {
   const unsaved = use(UnsavedChangesContext);
   if (!unsaved) throw new Error("useUnsavedChanges must be used inside UnsavedChangesProvider");
   return unsaved;
+}
+
+function hasInput(inputs: Inputs): boolean {
+  return [...inputs].some((read) => read() !== "clean");
 }
 
 /** Registers a form. `state` is read on each attempt to leave. */
@@ -106,11 +112,13 @@ export function UnsavedChangesProvider({ children }: { children: ReactNode }) {
     };
     return { inputs: all, confirmDiscard, confirmLeave };
   });
+  const store = useSessionStore();
+  useEffect(() => store.watchInput(() => hasInput(unsaved.inputs)), [store, unsaved]);
   useBlocker({
     // Filters in the URL change without leaving the page.
     shouldBlockFn: async ({ current, next }) =>
       current.pathname !== next.pathname && !(await unsaved.confirmDiscard(unsaved.inputs)),
-    enableBeforeUnload: () => [...unsaved.inputs].some((read) => read() !== "clean"),
+    enableBeforeUnload: () => hasInput(unsaved.inputs),
   });
   return (
     <UnsavedChangesContext value={unsaved}>

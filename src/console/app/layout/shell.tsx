@@ -41,6 +41,7 @@ export function Shell() {
 function SessionShell({ session }: { session: Session }) {
   const store = useSessionStore();
   const mode = useMode();
+  const { session_id: sessionId } = session;
   // One client per session and mode, so that neither the next user nor the other mode sees cached data.
   const apollo = useMemo(
     () =>
@@ -50,7 +51,9 @@ function SessionShell({ session }: { session: Session }) {
         // The session may have ended meanwhile, so load it again.
         onForbidden: () => void reload(store).catch(() => undefined),
       }),
-    [store, mode],
+    // A new session needs a new socket.
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+    [store, mode, sessionId],
   );
   return (
     <ApolloProvider client={apollo}>

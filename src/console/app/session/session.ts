@@ -2,6 +2,7 @@
 import { createContext, useContext, useSyncExternalStore } from "react";
 import { api, ApiError } from "../api/client.ts";
 import { readMode, saveMode, type Mode } from "./mode.ts";
+import { reauthentication } from "./reauthentication.ts";
 
 export type Role = "owner" | "developer" | "dispatcher" | "viewer" | "operator";
 export type Scope = "jobs:read" | "jobs:write" | "webhooks:manage" | "keys:manage";
@@ -31,8 +32,13 @@ export interface SessionStore {
   /** Null if no user is signed in. */
   current: () => Session | null;
   load: () => Promise<Session | null>;
-  /** Clears the session after the server rejected it. */
-  end: () => void;
+  /**
+   * The server rejected the session. With unsaved input the user can sign in again over the page: resolves to true if they did.
+   * Otherwise clears the session.
+   */
+  end: () => Promise<boolean>;
+  /** Sets the function that tells whether the page has unsaved input. */
+  watchInput: (hasInput: () => boolean) => void;
   /** Live if no user is signed in, and for operators. */
   mode: () => Mode;
   /** For users of an organisation. `POST /auth/test-mode` must have succeeded before. */
@@ -40,10 +46,13 @@ export interface SessionStore {
   subscribe: (listener: () => void) => () => void;
 }
 
+const noInput = (): boolean => false;
+
 export function createSessionStore(): SessionStore {
   let loaded: Session | null = null;
   let session: Session | null = null;
   let mode: Mode = "live";
+  let hasInput = noInput;
   const listeners = new Set<() => void>();
   const emit = (): void => {
     session = loaded && mode === "test" ? { ...loaded, scopes: loaded.test_scopes } : loaded;
@@ -56,14 +65,22 @@ export function createSessionStore(): SessionStore {
     loaded = next;
     emit();
   };
+  const end = async (): Promise<boolean> => {
+    const isBack = session !== null && hasInput() && (await reauthentication.request("ended"));
+    set(isBack ? await fetchSession() : null);
+    return isBack;
+  };
   return {
     current: () => session,
     async load() {
-      set(await fetchSession());
+      const next = await fetchSession();
+      if (next === null) await end();
+      else set(next);
       return session;
     },
-    end() {
-      if (session !== null) set(null);
+    end,
+    watchInput(next) {
+      hasInput = next;
     },
     mode: () => mode,
     setMode(next) {

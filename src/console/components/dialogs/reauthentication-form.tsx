@@ -28,7 +28,7 @@ export function ReauthenticationForm() {
     <Modal
       opened
       onClose={() => void control.requestClose()}
-      title="Confirm it’s you"
+      title={hasEnded() ? "Your session has ended" : "Confirm it’s you"}
       closeOnClickOutside={false}
       returnFocus={false}
       // Above the dialog with the action.
@@ -40,6 +40,8 @@ export function ReauthenticationForm() {
     </Modal>
   );
 }
+
+const hasEnded = (): boolean => reauthentication.reason() === "ended";
 
 /** Only one field can be wrong, unlike on the sign-in page. */
 const wrongFields: Readonly<Record<string, { field: string; message: string }>> = {
@@ -73,6 +75,16 @@ function Proof({ onBusy }: ProofFormProps) {
   );
 }
 
+function Reason() {
+  return (
+    <Text>
+      {hasEnded()
+        ? "Sign in again to go on. What you entered on this page is kept."
+        : "Enter your password to continue. We ask at most once every ten minutes."}
+    </Text>
+  );
+}
+
 function ProofForm({ onBusy }: ProofFormProps) {
   const { user } = useSession();
   const [kind, setKind] = useState<CodeKind>("totp");
@@ -91,7 +103,7 @@ function ProofForm({ onBusy }: ProofFormProps) {
   return (
     <form onSubmit={form.onSubmit(submit.onSubmit)}>
       <Stack>
-        <Text>Enter your password to continue. We ask at most once every ten minutes.</Text>
+        <Reason />
         <FormAlert failure={submit.failure} />
         <PasswordField
           key={form.key("password")}
@@ -126,7 +138,7 @@ function ProofForm({ onBusy }: ProofFormProps) {
             {kind === "totp" ? "Use a recovery code" : "Use the authenticator app"}
           </Anchor>
         )}
-        <DialogActions action="Confirm" isBusy={submit.isBusy} />
+        <DialogActions action={hasEnded() ? "Sign in" : "Confirm"} isBusy={submit.isBusy} />
       </Stack>
     </form>
   );

@@ -46,7 +46,7 @@ export function useImport(file: File, plan: ImportPlan, isDryRun: boolean): Impo
           report: await uploadImport(file, plan, { isDryRun, onProgress, signal: stop.signal }),
         });
       } catch (error) {
-        if (error instanceof ApiError && error.status === 401) session.end();
+        if (error instanceof ApiError && error.status === 401) void session.end();
         show(stop.signal.aborted ? { kind: "cancelled", progress } : { kind: "failed", error, progress });
       }
     };
