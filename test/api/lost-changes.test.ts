@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { beforeAll, expect, it } from "vitest";
 import { AppError, type ErrorCode } from "../../src/core/errors.ts";
-import { newUuid, toTypedId } from "../../src/core/ids.ts";
+import { fromTypedId, toTypedId } from "../../src/core/ids.ts";
 import { type OrganizationPrincipal, systemActor } from "../../src/core/principal.ts";
 import { raw, sql, type Sql } from "../../src/core/postgres/sql.ts";
 import {
@@ -61,6 +61,14 @@ const ofKey = async (
   const { key } = await app.keys.create({ organizationId: agent.id, name: "k", createdBy: "test" });
   const state = sql`select rate_limits, revoked_at is not null as revoked from api_key where id = ${key.id}`;
   return { table: "api_key", id: key.id, state, ...change(key.id) };
+};
+
+const invite = async () => {
+  const owner = await createSignedInUser(app, agent.id);
+  const email = `${randomBytes(6).toString("hex")}@test.example`;
+  const admin = { organizationId: agent.id, ...source, actor: { type: "user", id: owner.id } } as const;
+  const { id } = await app.membership.invitations.invite(admin, { email, role: "viewer" });
+  return { id, email, admin };
 };
 
 const conflicts: Record<string, () => Promise<Conflict>> = {
@@ -149,7 +157,7 @@ const conflicts: Record<string, () => Promise<Conflict>> = {
   },
   "the name and the role of a user": async () => {
     const owner = await createSignedInUser(app, agent.id);
-    const member = await createSignedInUser(app, agent.id, "dispatcher");
+    const member = await createSignedInUser(app, agent.id, "viewer");
     const id = toTypedId("usr", member.id);
     return {
       table: "user_account",
@@ -176,12 +184,10 @@ const conflicts: Record<string, () => Promise<Conflict>> = {
   },
   "an approval and a rejection of an account request": async () => {
     const { id } = await rig.submitAndWait(newAccountRequest());
-    const [request] = await app.database.query<{ id: string }>(sql`
-      select id from account_request order by id desc limit 1`);
     const decide = (field: string, args: object) => () => rig.decide(field, { id, ...args });
     return {
       table: "account_request",
-      id: request?.id ?? "",
+      id: fromTypedId("arq", id) ?? "",
       changes: [decide("approveAccountRequest", {}), decide("rejectAccountRequest", { reason: "No" })],
       state: sql`select count(*)::int as decisions from audit_entry where subject = ${id}
         and action in ('account_request.approved', 'account_request.rejected')`,
@@ -189,10 +195,7 @@ const conflicts: Record<string, () => Promise<Conflict>> = {
     };
   },
   "a resent and a revoked invitation": async () => {
-    const owner = await createSignedInUser(app, agent.id);
-    const email = `${randomBytes(6).toString("hex")}@test.example`;
-    const admin = { organizationId: agent.id, ...source, actor: { type: "user", id: owner.id } } as const;
-    const { id } = await app.membership.invitations.invite(admin, { email, role: "dispatcher" });
+    const { id, admin } = await invite();
     return {
       table: "invitation",
       id,
@@ -207,10 +210,10 @@ const conflicts: Record<string, () => Promise<Conflict>> = {
     };
   },
   "two orders to send a mail again": async () => {
-    const id = newUuid();
-    await app.database.query(sql`
-      insert into mail (id, recipient, kind, subject, redacted_text, sealed_body, status)
-      values (${id}, 'a@test.example', 'test', 's', 't', 'sealed', 'failed')`);
+    const { email } = await invite();
+    const [{ id } = { id: "" }] = await app.database.query<{ id: string }>(
+      sql`update mail set status = 'failed' where recipient = ${email} returning id`,
+    );
     const resend = () =>
       operator.queryData(`mutation { resendMail(id: "${toTypedId("eml", id)}") { userErrors { code } } }`);
     return {
