@@ -6,14 +6,12 @@ import type { BackgroundQueue } from "../core/concurrency/background-queue.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Database } from "../core/postgres/database.ts";
 import type { SecretBox } from "../core/secret-box.ts";
-import type { BetterAuth } from "./auth/better-auth.ts";
 import type { AuthMetrics } from "./auth/metrics.ts";
 import type { Throttle } from "./auth/throttle.ts";
 import type { EmailTokenService } from "./email-token.service.ts";
 import type { PasswordHasher } from "./passwords/hasher.ts";
 import type { TwoFactorPolicy } from "./sessions/session-principal.ts";
 import type { ResolveTxt, SsoService, SsoSettings } from "./sso/service.ts";
-import type { TwoFactorDiagnostics } from "./two-factor/diagnostics.ts";
 
 /** What the app provides. */
 export interface AccountDeps {
@@ -38,7 +36,6 @@ export interface AccountDeps {
 }
 
 export interface AccountContext extends AccountDeps {
-  readonly auth: BetterAuth;
   /** Signs the cookies. */
   readonly authSecret: string;
   /** For work that goes on after the response. */
@@ -48,5 +45,4 @@ export interface AccountContext extends AccountDeps {
   readonly metrics: AuthMetrics;
   readonly sso: SsoService;
   readonly throttle: Throttle;
-  readonly twoFactorDiagnostics: TwoFactorDiagnostics;
 }

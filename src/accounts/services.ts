@@ -43,7 +43,7 @@ function createContext(deps: AccountDeps): AccountContext {
   const metrics = createAuthMetrics(deps.registry);
   const hasher = createPasswordHasher(() => metrics.passwordHashes.inc());
   const authSecret = deriveAuthSecret(deps.secretBox);
-  const context = {
+  return {
     ...deps,
     metrics,
     hasher,
@@ -54,16 +54,16 @@ function createContext(deps: AccountDeps): AccountContext {
     // Always the shared store: password guesses must count across processes.
     throttle: new Throttle(createPostgresStore(database)),
   };
-  const auth = createBetterAuth(context);
-  return { ...context, auth, twoFactorDiagnostics: new TwoFactorDiagnostics({ database, logger, auth }) };
 }
 
 function createAccountServices(context: AccountContext) {
   const passwords = new PasswordService(context);
+  const auth = createBetterAuth(context);
+  const diagnostics = new TwoFactorDiagnostics(context);
   return {
     users: new UserService(context),
     /** Answers the routes of better-auth. */
-    handleAuth: (call: AuthCall) => handleAuthRequest(context, call),
+    handleAuth: (call: AuthCall) => handleAuthRequest({ ...context, auth, diagnostics }, call),
     passwords,
     sso: context.sso,
     sessions: new SessionService(context),

@@ -10,7 +10,7 @@ import { revokeSessions } from "../user.service.ts";
 import { authRequest } from "./auth-request.ts";
 import { recordUserEvent } from "./client-info.ts";
 import { cookieAttributes, TWO_FACTOR_COOKIE } from "./cookies.ts";
-import type { HookContext } from "./hooks.ts";
+import type { AccountContext } from "../context.ts";
 
 type Endpoint = GenericEndpointContext;
 
@@ -21,7 +21,7 @@ const withPassword = new Set([
 ]);
 
 /** Takes an attempt at the password. A user without one must have signed in recently instead. */
-export async function beforeChange(context: HookContext, { path }: Endpoint): Promise<void> {
+export async function beforeChange(context: AccountContext, { path }: Endpoint): Promise<void> {
   const request = authRequest();
   const { principal } = request;
   if (!principal || !withPassword.has(path)) return;
@@ -38,7 +38,7 @@ export async function beforeChange(context: HookContext, { path }: Endpoint): Pr
   await throttle.take(...request.attempts);
 }
 
-export async function afterChange(context: HookContext, endpoint: Endpoint): Promise<void> {
+export async function afterChange(context: AccountContext, endpoint: Endpoint): Promise<void> {
   const { principal, client } = authRequest();
   if (!principal) return;
   const { database } = context;
@@ -76,8 +76,8 @@ export async function afterChange(context: HookContext, endpoint: Endpoint): Pro
 }
 
 function mailChange(
-  { mails, pageUrl }: HookContext,
-  on: Parameters<HookContext["mails"]["enqueue"]>[0],
+  { mails, pageUrl }: AccountContext,
+  on: Parameters<AccountContext["mails"]["enqueue"]>[0],
   { user: { email } }: SessionPrincipal,
   isOn: boolean,
 ): Promise<void> {

@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { invariant } from "../../core/errors.ts";
 import type { OAuthProvider } from "better-auth/oauth2";
 import type { User } from "../../organizations/api.ts";
-import type { AccountContext } from "../context.ts";
+import type { TwoFactorDiagnostics } from "../two-factor/diagnostics.ts";
 import type { SessionPrincipal } from "../sessions/session-principal.ts";
 import type { Claims, IdentityProvider, SsoError } from "../sso/provider.ts";
 import type { ClientInfo } from "./client-info.ts";
@@ -58,13 +58,15 @@ export interface AuthCall extends AuthCaller {
   readonly body: unknown;
 }
 
+interface AuthHandler {
+  readonly auth: { handler: (request: Request) => Promise<Response> };
+  readonly diagnostics: TwoFactorDiagnostics;
+  readonly publicUrl: string | null;
+}
+
 /** Returns the library's response. Throws AppErrors of the hooks. */
 export async function handleAuthRequest(
-  {
-    auth,
-    publicUrl,
-    twoFactorDiagnostics,
-  }: Pick<AccountContext, "auth" | "publicUrl" | "twoFactorDiagnostics">,
+  { auth, diagnostics, publicUrl }: AuthHandler,
   { method, origin, path, body, client, principal, external }: AuthCall,
 ): Promise<Response> {
   const { cookie, ipAddress, userAgent } = client;
@@ -96,6 +98,6 @@ export async function handleAuthRequest(
   try {
     return await current.run(state, () => auth.handler(request));
   } catch (error) {
-    throw state.user ? await twoFactorDiagnostics.explain(error, state.user.id) : error;
+    throw state.user ? await diagnostics.explain(error, state.user.id) : error;
   }
 }

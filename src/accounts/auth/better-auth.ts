@@ -7,7 +7,8 @@ import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from "../passwords/rules.ts"
 import { SESSION_LIFETIME_MS } from "../sessions/entity.ts";
 import { AUTH_PATH, CLIENT_IP_HEADER } from "./auth-request.ts";
 import { cookieAttributes, COOKIE_PREFIX, SESSION_COOKIE, TWO_FACTOR_COOKIE } from "./cookies.ts";
-import { type HookContext, waymarkPlugin } from "./hooks.ts";
+import type { AccountContext } from "../context.ts";
+import { waymarkPlugin } from "./hooks.ts";
 import { SsoHooks } from "../sso/hooks.ts";
 import { SECRET_VERSION } from "./secret.ts";
 
@@ -17,7 +18,7 @@ const TWO_FACTOR_COOKIE_MAX_AGE_S = 600;
 export type BetterAuth = ReturnType<typeof createBetterAuth>;
 
 /** `authSecret`: at least 32 characters. Signs cookies, and encrypts TOTP secrets and recovery codes. */
-export function createBetterAuth(context: HookContext) {
+export function createBetterAuth(context: AccountContext) {
   const { database, hasher, authSecret, publicUrl } = context;
   return betterAuth({
     appName: ISSUER,

@@ -17,8 +17,6 @@ import { cookieAttributes, readSignedCookie, SESSION_COOKIE, TWO_FACTOR_COOKIE }
 import { KnownBrowsers } from "./known-browser.ts";
 import { ssoRequiredError, translate, wrongCodeError, wrongCredentialsError } from "./messages.ts";
 
-export type HookContext = Omit<AccountContext, "auth" | "twoFactorDiagnostics">;
-
 type Endpoint = GenericEndpointContext;
 
 /** The endpoints that end with a new session. */
@@ -29,7 +27,7 @@ const signInSteps: Readonly<Record<string, "password" | "two_factor">> = {
 };
 
 /** The last plugin, so that `after` sees what the others decided. */
-export function waymarkPlugin(context: HookContext) {
+export function waymarkPlugin(context: AccountContext) {
   const signIn = new SignInHooks(context);
   const sso = new SsoHooks(context);
   return {
@@ -89,10 +87,10 @@ function isSignIn(path: string): boolean {
 }
 
 class SignInHooks {
-  readonly #context: HookContext;
+  readonly #context: AccountContext;
   readonly #knownBrowsers: KnownBrowsers;
 
-  constructor(context: HookContext) {
+  constructor(context: AccountContext) {
     this.#context = context;
     this.#knownBrowsers = new KnownBrowsers(context);
   }

@@ -6,7 +6,7 @@ import { createHmac } from "node:crypto";
 import type { User } from "../../organizations/api.ts";
 import { newUuid } from "../../core/ids.ts";
 import { DAY_MS } from "../../core/time.ts";
-import type { HookContext } from "./hooks.ts";
+import type { AccountContext } from "../context.ts";
 import { readSignedCookie } from "./cookies.ts";
 
 const KEY_PURPOSE = "waymark known browser b1";
@@ -14,10 +14,10 @@ const BROWSER_COOKIE_PREFIX = "__Host-waymark_browser_";
 const LIFETIME_MS = 90 * DAY_MS;
 
 export class KnownBrowsers {
-  readonly #clock: HookContext["clock"];
+  readonly #clock: AccountContext["clock"];
   readonly key: string;
 
-  constructor({ clock, secretBox }: Pick<HookContext, "clock" | "secretBox">) {
+  constructor({ clock, secretBox }: Pick<AccountContext, "clock" | "secretBox">) {
     this.#clock = clock;
     this.key = secretBox.keyFor(KEY_PURPOSE).toString("base64url");
   }

@@ -10,3 +10,8 @@ export const SECRET_VERSION = 1;
 export function deriveAuthSecret(secretBox: Pick<SecretBox, "keyFor">): string {
   return secretBox.keyFor(KEY_PURPOSE).toString("base64url");
 }
+
+/** Returns the key of the library's encryption. */
+export function secretKey(authSecret: string) {
+  return { keys: new Map([[SECRET_VERSION, authSecret]]), currentVersion: SECRET_VERSION };
+}

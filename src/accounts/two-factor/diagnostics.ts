@@ -4,10 +4,10 @@ import type { Reader } from "../../core/postgres/database.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { UserTwoFactor } from "../credential.entity.ts";
-import type { BetterAuth } from "../auth/better-auth.ts";
+import { secretKey } from "../auth/secret.ts";
 
 interface DiagnosticsDeps {
-  readonly auth: BetterAuth;
+  readonly authSecret: string;
   readonly database: Reader;
   readonly logger: Logger;
 }
@@ -28,10 +28,10 @@ export class TwoFactorDiagnostics {
   }
 
   async #canDecrypt(userId: string): Promise<boolean> {
-    const { auth, database } = this.#deps;
+    const { authSecret, database } = this.#deps;
     const stored = await database.em().findOne(UserTwoFactor, { user: userId });
     if (!stored) return true;
-    const { secretConfig: key } = await auth.$context;
+    const key = secretKey(authSecret);
     const decryptions = [stored.secret, stored.recoveryCodes].map((data) => symmetricDecrypt({ key, data }));
     return (await Promise.allSettled(decryptions)).every(({ status }) => status === "fulfilled");
   }

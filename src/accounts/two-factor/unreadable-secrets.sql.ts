@@ -2,7 +2,7 @@
 import type { Queryable } from "../../core/postgres/database.ts";
 import type { SecretBox } from "../../core/secret-box.ts";
 import { raw } from "../../core/postgres/sql.ts";
-import { SECRET_VERSION, deriveAuthSecret } from "../auth/secret.ts";
+import { deriveAuthSecret, secretKey } from "../auth/secret.ts";
 
 type KeyDerivation = Pick<SecretBox, "keyFor">;
 
@@ -36,10 +36,7 @@ async function tryDecryptAll(secretBox: KeyDerivation, rows: readonly SecretRow[
   if (rows.length === 0) return [];
   // Imported lazily: every CLI command imports this module, and few need the library.
   const { symmetricDecrypt } = await import("better-auth/crypto");
-  const key = {
-    keys: new Map([[SECRET_VERSION, deriveAuthSecret(secretBox)]]),
-    currentVersion: SECRET_VERSION,
-  };
+  const key = secretKey(deriveAuthSecret(secretBox));
   const decryptions = await Promise.allSettled(
     rows.map(({ secret }) => symmetricDecrypt({ key, data: secret })),
   );
