@@ -195,15 +195,20 @@ describe("a sign-in", () => {
     expect((await queryData(app, REMOVE, { headers })).removeSingleSignOn.userErrors).toEqual([]);
   });
 
-  it("replaces the browser's session, and asks the provider for a new login to confirm the identity", async () => {
+  it("asks the provider for a new login to confirm the identity, and keeps the session", async () => {
     const { member } = await connect();
     const { browser } = await ssoSignIn(member);
-    const former = browser.cookie;
+    const { session_id: id } = expectData(await browser.get("/auth/session"));
+    await app.database.query(
+      sql`update user_session set authenticated_at = now() - interval '1 hour' where id = ${id}::uuid`,
+    );
     const start = await begin(browser, { provider: "organization", email: member.email, confirm: true });
     expect(start.searchParams.get("prompt")).toBe("login");
     await answer(browser, start, member);
-    expectFailure(await createSessionClient(app, former).get("/auth/session"), 401);
-    expectData(await browser.get("/auth/session"));
+    expect(expectData(await browser.get("/auth/session"))).toMatchObject({ session_id: id });
+    const rows = await app.database.query<{ fresh: boolean }>(sql`
+      select authenticated_at > now() - interval '1 minute' as fresh from user_session where user_id = ${member.id}::uuid`);
+    expect(rows).toEqual([{ fresh: true }]);
   });
 
   it.each([
