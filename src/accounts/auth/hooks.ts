@@ -151,7 +151,8 @@ class SignInHooks {
     if (!user || user.organization?.suspendedAt)
       throw new APIError("FORBIDDEN", {
         code: "ORGANIZATION_SUSPENDED",
-        message: "The organisation is suspended",
+        message:
+          "Your organisation is suspended, so you can’t sign in. Contact the operator of this service.",
       });
     if (path === "/sign-in/email" && (await this.#context.sso.isRequiredFor(user))) throw ssoRequiredError();
     const now = this.#context.clock.now();
