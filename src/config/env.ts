@@ -232,7 +232,7 @@ function checkSso(env: Partial<z.output<z.ZodObject<typeof settings>>>, context:
     for (const name of missing) refuse(name, "Is missing: the other OIDC settings need it");
   // Operators could not sign in.
   if (env.SSO_ONLY !== "none" && missing.length > 0)
-    refuse("SSO_ONLY", "Needs OIDC_ISSUER, the operators\u2019 identity provider");
+    refuse("SSO_ONLY", "Needs OIDC_ISSUER: operators could not sign in");
 }
 
 export type Env = z.output<typeof envSchema>;

@@ -118,6 +118,21 @@ async function createOperator(email: string): Promise<string> {
 const accept = (token: string) =>
   createSessionClient(app).post("/auth/links/accept", { token, name: "A Heron", password: VALID_PASSWORD });
 
+describe("user recover", () => {
+  it("prints a link that sets a new password, and is in the audit log", async () => {
+    const { email } = await createTestUser(app, { organizationId: null, role: "operator" });
+    const { url } = await runJson("user", "recover", email);
+    const password = "a kestrel over the quarry";
+    const token = /#token=([\w-]{43})$/.exec(String(url))?.[1];
+    expectData(await createSessionClient(app).post("/auth/password/reset", { token, password }));
+    await signIn(app, { email, password });
+    const [entry] = await app.database.query<{ action: string }>(
+      sql`select action from audit_entry where subject = ${email} order by id limit 1`,
+    );
+    expect(entry?.action).toBe("password.recovered");
+  });
+});
+
 describe("operator create", () => {
   it("prints a link that lets the operator choose a password and sign in", async () => {
     const token = await createOperator("First@Test.example");

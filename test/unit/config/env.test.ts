@@ -48,6 +48,9 @@ describe("an invalid setting", () => {
     ["SMTP_URL", "smtp://mail.example.com?tls=maybe", "SMTP_URL=smtp://"],
     ["MAIL_FROM", "Waymark", "MAIL_FROM=Waymark <no-reply@example.com>"],
     ["MAIL_FROM", "a@example.com, b@example.com", "MAIL_FROM=Waymark <no-reply@example.com>"],
+    ["OIDC_SCOPES", "openid", "OIDC_SCOPES=openid email"],
+    ["OIDC_ROLE_CLAIM", "groups", "OIDC_ROLE_CLAIM=groups=waymark-operators"],
+    ["SSO_ONLY", "operators", "SSO_ONLY=operators"],
     ["RETENTION_DAYS", "0", "RETENTION_DAYS=30"],
     ["RATE_LIMITS", "TRUE?", "RATE_LIMITS=on"],
     ["RATE_LIMIT_STORE", "redis", "RATE_LIMIT_STORE=postgres"],
@@ -69,6 +72,11 @@ describe("an invalid setting", () => {
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(new RegExp(`^  ${name}: \\S.{5,}`));
     expect(lines[0]).toContain(`Example: ${example}`);
+  });
+
+  it("names the settings of OpenID Connect that are missing", () => {
+    const lines = startupErrorOf({ OIDC_ISSUER: "https://login.example.com" }).split("\n").slice(1);
+    expect(lines.map((line) => line.trim().split(":")[0])).toEqual(["OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"]);
   });
 
   it("names both settings and their durations if RETENTION_DAYS is shorter than the retry schedule", () => {
