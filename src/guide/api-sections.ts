@@ -88,6 +88,7 @@ export const operationSections: Readonly<Record<string, GuideSection>> = {
 const queries = (heading: string): GuideSection => section("guide/graphql/queries", heading);
 const mutations = (heading: string): GuideSection => section("guide/graphql/mutations", heading);
 const members = section("guide/console", "Members");
+const singleSignOn = section("guide/single-sign-on", "Set it up");
 const accountRequests = section("operate/console", "Reviewing requests");
 const organizations = section("operate/console", "Organisations");
 const operatorJobs = section("operate/console", "Jobs from a program");
@@ -113,6 +114,7 @@ export const rootFieldSections: Readonly<Record<string, GuideSection>> = {
   apiKeys: mutations("Rotate an API key"),
   members,
   invitations: members,
+  singleSignOn,
   requestLog: section("guide/requests", "List requests"),
   usage: section("guide/console", "Requests and usage"),
   auditLog: members,
@@ -142,6 +144,9 @@ export const rootFieldSections: Readonly<Record<string, GuideSection>> = {
   revokeInvitation: members,
   removeMember: members,
   setMemberRole: members,
+  setSingleSignOn: singleSignOn,
+  verifySingleSignOnDomain: singleSignOn,
+  removeSingleSignOn: singleSignOn,
   saveView: section("guide/console", "Jobs"),
   deleteView: section("guide/console", "Jobs"),
   approveAccountRequest: accountRequests,

@@ -19,6 +19,7 @@ const rateLimits = section("guide/limits", "Rate limits");
 const principal = section("guide/authentication", "Check a key");
 const visibility = section("guide/authentication", "Who sees which jobs");
 const members = section("guide/console", "Members");
+const singleSignOn = section("guide/single-sign-on", "Set it up");
 const requests = section("guide/requests", "List requests");
 const run = section("guide/test-mode", "Run a job");
 const newEndpoint = section("guide/webhooks/endpoints", "Create an endpoint");
@@ -81,6 +82,8 @@ export const typeSections: Readonly<Record<string, GuideSection>> = {
   User: members,
   MemberRole: members,
   Invitation: members,
+  SingleSignOn: singleSignOn,
+  SetSingleSignOnInput: singleSignOn,
   SavedView: section("guide/console", "Jobs"),
   ApiKey: section("guide/api-keys", "List keys"),
   RequestLogEntry: requests,
