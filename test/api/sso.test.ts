@@ -10,12 +10,14 @@ import { ACCOUNT_ENV, listMailsTo } from "../support/accounts/mails.ts";
 import { createSessionClient, signIn, type TestUser } from "../support/accounts/session-client.ts";
 import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
 import {
+  begin,
   type Claimed,
   locationOf,
   newDomain,
   openSsoFixture,
   REMOVE,
   SET,
+  verify,
 } from "../support/accounts/sso.fixture.ts";
 import { startAppInstance } from "../support/app/app-instance.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
@@ -48,7 +50,7 @@ describe("a sign-in", () => {
       groups: ["drivers", "staff"],
     };
     const browser = createSessionClient(sso.strict);
-    const start = await sso.begin(browser, { provider: "operators", callbackURL: "/jobs" });
+    const start = await begin(browser, { provider: "operators", callbackURL: "/jobs" });
     const query = Object.fromEntries(start.searchParams);
     expect(query).toMatchObject({
       response_type: "code",
@@ -73,7 +75,7 @@ describe("a sign-in", () => {
       sql`update user_account set role = 'owner' where id = ${member.id}::uuid`,
     );
     const browser = createSessionClient(sso.app);
-    const start = await sso.begin(browser, { provider: "organization", email: member.email });
+    const start = await begin(browser, { provider: "organization", email: member.email });
     const answered = new URL(await sso.idp.authorize(start.href));
     expect(locationOf(await browser.get(answered.pathname + answered.search))).toBe("/");
     expect(expectData(await browser.get("/auth/session")).organization.id).toBe(
@@ -94,7 +96,7 @@ describe("a sign-in", () => {
     const { member } = await sso.connect();
     const { browser } = await sso.ssoSignIn(member);
     const former = browser.cookie;
-    const start = await sso.begin(browser, { provider: "organization", email: member.email, confirm: true });
+    const start = await begin(browser, { provider: "organization", email: member.email, confirm: true });
     expect(start.searchParams.get("prompt")).toBe("login");
     await sso.answer(browser, start, member);
     expectFailure(await createSessionClient(sso.app, former).get("/auth/session"), 401);
@@ -111,7 +113,7 @@ describe("a sign-in", () => {
   ])("asked to return to %j, opens %j", async (callbackURL, expected) => {
     const { member } = await sso.connect();
     const browser = createSessionClient(sso.app);
-    const start = await sso.begin(browser, { provider: "organization", email: member.email, callbackURL });
+    const start = await begin(browser, { provider: "organization", email: member.email, callbackURL });
     expect(await sso.answer(browser, start, member)).toBe(expected);
   });
 
@@ -200,9 +202,7 @@ describe("a refused sign-in", () => {
     sso.idp.serve([`${sso.strict.url}/auth/callback/operators`]);
     sso.idp.person = { sub: operator.id, email: operator.email, email_verified: true, groups: ["staffing"] };
     const browser = createSessionClient(sso.strict);
-    const callback = new URL(
-      await sso.idp.authorize((await sso.begin(browser, { provider: "operators" })).href),
-    );
+    const callback = new URL(await sso.idp.authorize((await begin(browser, { provider: "operators" })).href));
     expect(locationOf(await browser.get(callback.pathname + callback.search))).toBe(
       "/sign-in?error=sso_refused",
     );
@@ -213,20 +213,20 @@ describe("a refused sign-in", () => {
     const second = await sso.connect();
     const browser = createSessionClient(sso.app);
     const body = { provider: "organization", email: member.email };
-    const start = await sso.begin(browser, body);
+    const start = await begin(browser, body);
     expect(await sso.answer(createSessionClient(sso.app), start, member)).toBe("/sign-in?error=sso_expired");
     const elsewhere = new URL(start);
     elsewhere.searchParams.set("redirect_uri", sso.app.url + second.callback);
     expect(await sso.answer(browser, elsewhere, member)).toBe("/sign-in?error=sso_failed");
     expect(sso.hostile.tokenRequests).toEqual([]);
-    const again = await sso.begin(browser, body);
+    const again = await begin(browser, body);
     const { cookie } = browser;
     expect(await sso.answer(browser, again, member)).toBe("/");
     expect(sso.hostile.tokenRequests.map((form) => form.get("code_verifier")?.length)).toEqual([128]);
     expect(await sso.answer(createSessionClient(sso.app, cookie), again, member)).toBe(
       "/sign-in?error=sso_expired",
     );
-    const cancelled = await sso.begin(browser, body);
+    const cancelled = await begin(browser, body);
     const state = cancelled.searchParams.get("state");
     const answered = `${new URL(cancelled.searchParams.get("redirect_uri") ?? "").pathname}?state=${state}`;
     expect(locationOf(await browser.get(`${answered}&error=access_denied&error_description=%3Cb%3E`))).toBe(
@@ -288,9 +288,9 @@ describe("a provider that is down", () => {
     expectFailure(await other.post("/auth/sign-in/social", body), 503);
     expectData(await browser.get("/auth/session"));
     late.isDown = false;
-    expect((await sso.begin(other, body)).origin).toBe(late.url);
+    expect((await begin(other, body)).origin).toBe(late.url);
     // Down after the user has signed in there.
-    const start = await sso.begin(browser, body);
+    const start = await begin(browser, body);
     late.isDown = true;
     expect(await sso.answer(browser, start, member)).toBe("/sign-in?error=sso_unavailable");
     expectData(await browser.get("/auth/session"));
@@ -330,12 +330,10 @@ describe("a connection", () => {
     for (const owner of [claimant, second])
       records.push((await sso.setSingleSignOn(owner, { domain })).singleSignOn.verificationRecord);
     expect(new Set(records).size).toBe(2);
-    expect((await sso.verify(second)).userErrors[0].message).toContain(
-      "has no TXT record waymark-verification=",
-    );
+    expect((await verify(second)).userErrors[0].message).toContain("has no TXT record waymark-verification=");
     for (const [index, owner] of [second, claimant].entries()) {
       sso.dns.set(domain, records[1 - index]);
-      expect((await sso.verify(owner)).userErrors.length).toBe(index);
+      expect((await verify(owner)).userErrors.length).toBe(index);
     }
   });
 

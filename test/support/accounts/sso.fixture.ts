@@ -40,6 +40,15 @@ export function locationOf({ status, headers }: ApiResponse): string {
   return headers.get("location") ?? "";
 }
 
+export const verify = async (owner: SignedInTestUser) =>
+  (await owner.queryData(VERIFY)).verifySingleSignOnDomain;
+
+/** Starts a sign-in, and returns the URL of the provider. */
+export async function begin(browser: SessionClient, body: object): Promise<URL> {
+  const { url } = expectData(await browser.post("/auth/sign-in/social", body));
+  return new URL(url);
+}
+
 /** `app` has the hostile issuer for operators; `strict` has `oidc-provider`, and passwords turned off. */
 export async function openSsoFixture() {
   const shared = await sharedApp("api");
@@ -81,8 +90,6 @@ export async function openSsoFixture() {
     return (await owner.queryData(SET, { input: { ...client, ...input } })).setSingleSignOn;
   }
 
-  const verify = async (owner: SignedInTestUser) => (await owner.queryData(VERIFY)).verifySingleSignOnDomain;
-
   /** Connects a new organisation to the issuer and proves its domain. */
   async function connect(issuer = hostile.url): Promise<Connected> {
     const organization = await shared.createOrganization("agent");
@@ -93,12 +100,6 @@ export async function openSsoFixture() {
     expect((await verify(owner)).userErrors).toEqual([]);
     const member = await userOf(organization.id, "member", domain);
     return { organization, owner, domain, member, callback: new URL(singleSignOn.redirectUri).pathname };
-  }
-
-  /** Starts a sign-in, and returns the URL of the provider. */
-  async function begin(browser: SessionClient, body: object): Promise<URL> {
-    const { url } = expectData(await browser.post("/auth/sign-in/social", body));
-    return new URL(url);
   }
 
   /** Answers as the hostile issuer: `person` consents, and the ID token is `forgery`. */
@@ -128,10 +129,8 @@ export async function openSsoFixture() {
     userOf,
     setSingleSignOn,
     connect,
-    begin,
     answer,
     ssoSignIn,
-    verify,
     async [Symbol.asyncDispose]() {
       for (const opened of [app, strict, idp, hostile]) await opened[Symbol.asyncDispose]();
     },

@@ -11,7 +11,7 @@ import { FormAlert } from "../../components/forms/form-alert.tsx";
 import { PasswordField } from "../../components/forms/password-field.tsx";
 import { TextLink } from "../../components/layout/links.tsx";
 import { PageHeader } from "../../components/layout/page-header.tsx";
-import { SingleSignOn } from "./single-sign-on.tsx";
+import { SingleSignOn, SingleSignOnError } from "./single-sign-on.tsx";
 import { TwoFactorForm } from "./two-factor.form.tsx";
 
 export function SignInPage() {
@@ -35,6 +35,7 @@ function PasswordStep({ onTwoFactor }: { onTwoFactor: () => void }) {
   return (
     <>
       <PageHeader title="Sign in" />
+      <SingleSignOnError code={error} />
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack>
           <FormAlert failure={submit.failure} />
@@ -57,7 +58,7 @@ function PasswordStep({ onTwoFactor }: { onTwoFactor: () => void }) {
           </Text>
         </Stack>
       </form>
-      <SingleSignOn next={next} error={error} />
+      <SingleSignOn next={next} />
     </>
   );
 }

@@ -1,5 +1,5 @@
 /** Single sign-on on the sign-in page, and the error of the last attempt. */
-import { Button, Stack } from "@mantine/core";
+import { Box, Button, Stack } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useEffect, useState } from "react";
 import { api } from "../../app/api/client.ts";
@@ -12,14 +12,20 @@ interface Offer {
   single_sign_on: { operators: boolean; organizations: boolean };
 }
 
-interface SingleSignOnProps {
-  /** The page to open after signing in. */
-  next: string | undefined;
-  /** The `error` parameter. */
-  error: string | undefined;
+/** `code`: the `error` parameter of the page. */
+export function SingleSignOnError({ code }: { code: string | undefined }) {
+  const message = ssoErrorMessage(code);
+  return (
+    message !== null && (
+      <Box mb="md">
+        <FormAlert failure={{ message, guide: null }} />
+      </Box>
+    )
+  );
 }
 
-export function SingleSignOn({ next = "/", error }: SingleSignOnProps) {
+/** `next`: the page to open after signing in. */
+export function SingleSignOn({ next = "/" }: { next: string | undefined }) {
   const [offer, setOffer] = useState<Offer["single_sign_on"] | null>(null);
   const [isAsking, setAsking] = useState(false);
   useEffect(() => {
@@ -37,9 +43,7 @@ export function SingleSignOn({ next = "/", error }: SingleSignOnProps) {
   const submitOperators = useSubmit(operators, () =>
     startSingleSignOn({ provider: "operators", callbackURL: next }),
   );
-  const message = ssoErrorMessage(error);
-  const failure =
-    submit.failure ?? submitOperators.failure ?? (message === null ? null : { message, guide: null });
+  const failure = submit.failure ?? submitOperators.failure;
   return (
     <Stack mt="lg">
       <FormAlert failure={failure} />
