@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sql, type Sql } from "../../src/core/postgres/sql.ts";
+import { startHostileIssuer } from "../support/accounts/identity-provider.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 import { eventually } from "../support/eventually.ts";
@@ -30,6 +31,7 @@ import {
 } from "../support/graphql/tenant-canary.ts";
 
 let app: TestApp;
+let issuer: Awaited<ReturnType<typeof startHostileIssuer>>;
 let victim: TenantCanary;
 let outsider: TestOrganization;
 let outsidersOwner: SignedInTestUser;
@@ -45,7 +47,8 @@ let entitled: Principal[];
 
 beforeAll(async () => {
   // Without a worker, which would change deliveries and e-mails in the background.
-  app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on", WAYMARK_ROLE: "api" });
+  app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on", WAYMARK_ROLE: "api" }, { resolveTxt });
+  issuer = await startHostileIssuer();
   operator = await createSignedInUser(app, null);
   outsider = await app.createOrganization("agent");
   outsidersOwner = await createSignedInUser(app, outsider.id);
@@ -57,15 +60,32 @@ beforeAll(async () => {
   testKey = { key: (await app.keys.create({ organizationId: victim.id, ...testSide })).text };
   entitled = [{ key: victim.key }, testKey, { headers: victim.owner.headers }, { headers: operator.headers }];
   ({ forbiddenTexts: secrets } = victim);
-  attempts = createAttempts({ ...victim, texts: [`${CANARY_MARKER}-1`, CANARY_MARKER] });
+  attempts = createAttempts({
+    ...victim,
+    texts: [`${CANARY_MARKER}-1`, CANARY_MARKER],
+    issuer: issuer.url,
+  });
 });
 
-afterAll(() => app[Symbol.asyncDispose]());
+afterAll(async () => {
+  await app[Symbol.asyncDispose]();
+  await issuer[Symbol.asyncDispose]();
+});
+
+/** Each domain has the records of all connections. */
+async function resolveTxt(): Promise<string[][]> {
+  const rows = await app.database.query<{ token: string }>(
+    sql`select verification_token as token from sso_connection`,
+  );
+  return rows.map(({ token }) => [`waymark-verification=${token}`]);
+}
 
 /** Prepares the state that a mutation needs to have an effect. */
 const before: Record<string, Sql> = {
   // Removes the limit on e-mails sent to the same address.
   inviteMember: sql`delete from rate_limit_bucket`,
+  // An outsider may have proven the domain of the calls before.
+  setSingleSignOn: sql`update sso_connection set verified_at = null`,
   approveAccountRequest: sql`update account_request set status = 'pending'`,
   rejectAccountRequest: sql`update account_request set status = 'pending', organization_id = null`,
   askAccountRequestQuestion: sql`update account_request set status = 'pending', organization_id = null`,
@@ -181,6 +201,7 @@ describe("isolation", { shuffle: false }, () => {
       const ineffective: string[] = [];
       // Mutations that end or remove something run last. A run prevents a reset.
       const last = [
+        "removeSingleSignOn",
         "resetTestData",
         "runTestJob",
         "reassignTestJob",

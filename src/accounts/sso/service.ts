@@ -87,7 +87,8 @@ export class SsoService implements AsyncDisposable {
   async checkIssuer(issuer: string): Promise<void> {
     const discovery = this.#discoveries.organizations;
     const verdict = await discovery.guard.checkUrl(issuer);
-    if (!verdict.allowed) throw invalid("issuer", verdict.message);
+    if (!verdict.allowed)
+      throw invalid("issuer", verdict.problem === "invalid_url" ? "must be a URL" : verdict.message);
     try {
       await discovery.of(issuer);
     } catch (error) {

@@ -44,12 +44,19 @@ export interface KnownValues {
   cursors: readonly string[];
   /** Marking Numbers and other texts. The first is the Marking Number that mutations name. */
   texts: readonly string[];
+  /** The URL of an identity provider. Default: none answers. */
+  issuer?: string;
 }
 
 const quoted = (values: readonly string[]) => values.map((value) => JSON.stringify(value));
 
 /** Arguments that a principal who knows all values would use. */
-export function createAttempts({ ids, cursors, texts }: KnownValues): ArgumentLiterals {
+export function createAttempts({
+  ids,
+  cursors,
+  texts,
+  issuer = "http://127.0.0.1:9",
+}: KnownValues): ArgumentLiterals {
   const byName: Record<string, readonly string[]> = {
     after: quoted(cursors),
     before: quoted(cursors),
@@ -60,6 +67,9 @@ export function createAttempts({ ids, cursors, texts }: KnownValues): ArgumentLi
     code: quoted(["stolen"]),
     cidrs: quoted(["10.0.0.0/8"]),
     email: quoted(["someone@invited.example"]),
+    issuer: quoted([issuer]),
+    domain: quoted(["elsewhere.example"]),
+    clientId: quoted(["another-client"]),
     password: quoted([VALID_PASSWORD]),
     actions: quoted(["member.invited", "session.signed_in"]),
     days: ["30"],

@@ -99,6 +99,10 @@ async function makeAccounts(app: TestApp, owner: SignedInTestUser): Promise<void
   await owner.queryData(
     `mutation { saveView(name: "${CANARY_MARKER} view", query: "?q=${CANARY_MARKER}") { userErrors { code } } }`,
   );
+  await app.database.query(sql`
+    insert into sso_connection (organization_id, issuer, client_id, client_secret, domain, verification_token)
+    select organization_id, 'https://login.example', ${CANARY_MARKER}, 'sealed', 'canary.example', 'token'
+    from user_account where id = ${owner.id}::uuid`);
   for (const n of [1, 2]) {
     const body = JSON.stringify({
       email: `${CANARY_MARKER}-${n}@request.example`,
