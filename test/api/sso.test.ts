@@ -7,7 +7,12 @@ import { toTypedId } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { CLIENT, type Forgery, startHostileIssuer } from "../support/accounts/identity-provider.ts";
 import { ACCOUNT_ENV, listMailsTo } from "../support/accounts/mails.ts";
-import { createSessionClient, signIn, type TestUser } from "../support/accounts/session-client.ts";
+import {
+  createSessionClient,
+  type SessionClient,
+  signIn,
+  type TestUser,
+} from "../support/accounts/session-client.ts";
 import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
 import {
   begin,
@@ -92,15 +97,21 @@ describe("a sign-in", () => {
     expect((await queryData(sso.app, REMOVE, { headers })).removeSingleSignOn.userErrors).toEqual([]);
   });
 
-  it("replaces the browser's session, and asks the provider for a new login to confirm the identity", async () => {
+  it("keeps the session if the provider confirms the identity, and replaces one that a password opened", async () => {
     const { member } = await sso.connect();
     const { browser } = await sso.ssoSignIn(member);
-    const former = browser.cookie;
-    const start = await begin(browser, { provider: "organization", email: member.email, confirm: true });
-    expect(start.searchParams.get("prompt")).toBe("login");
-    await sso.answer(browser, start, member);
+    const confirm = async (on: SessionClient): Promise<string> => {
+      const former = on.cookie;
+      const start = await begin(on, { provider: "organization", email: member.email, confirm: true });
+      expect(start.searchParams.get("prompt")).toBe("login");
+      await sso.answer(on, start, member);
+      expect(expectData(await on.get("/auth/session")).user.by_sso).toBe(true);
+      return former;
+    };
+    expectData(await createSessionClient(sso.app, await confirm(browser)).get("/auth/session"));
+    expect((await actsOf(member.email)).at(-1)?.action).toBe("session.reauthenticated");
+    const former = await confirm(await signIn(sso.app, member));
     expectFailure(await createSessionClient(sso.app, former).get("/auth/session"), 401);
-    expectData(await browser.get("/auth/session"));
   });
 
   it.each([
@@ -174,7 +185,7 @@ describe("a refused sign-in", () => {
   it("has an unverified e-mail address, an unknown one, or one of another group", async () => {
     const { member, domain, organization } = await sso.connect();
     const other = await sso.connect();
-    const foreign = await sso.userOf(organization.id, "member");
+    const foreign = await sso.userOf(organization.id, "dispatcher");
     const at = { email: member.email };
     const refused = async (person: Claimed, options: object = at) =>
       (await sso.ssoSignIn(person, options)).location;
@@ -367,7 +378,7 @@ describe("a connection", () => {
 describe("SSO_ONLY", () => {
   it("turns passwords off for operators and connected domains, and not for others", async () => {
     const { member, organization } = await sso.connect();
-    const other = await sso.userOf(organization.id, "member");
+    const other = await sso.userOf(organization.id, "dispatcher");
     const operator = await sso.userOf(null, "operator");
     const attempt = ({ email, password }: TestUser) =>
       createSessionClient(sso.strict).post("/auth/sign-in/email", { email, password });

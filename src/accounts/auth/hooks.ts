@@ -180,8 +180,12 @@ class SignInHooks {
     const now = clock.now();
     const token = readSignedCookie(client.cookie, SESSION_COOKIE, authSecret);
     const previous = token === null ? null : await em.findOne(UserSession, { token });
+    // Another way of signing in has another session: single sign-on replaces two-factor authentication.
     const isConfirmed =
-      previous?.user.id === user.id && previous.epoch === user.epoch && isActive(previous, now);
+      previous?.user.id === user.id &&
+      previous.epoch === user.epoch &&
+      previous.provider === (idp?.id ?? null) &&
+      isActive(previous, now);
     if (token !== null && isConfirmed) {
       await em.nativeUpdate(UserSession, { token }, { authenticatedAt: new Date(now) });
       await endpoint.setSignedCookie(SESSION_COOKIE, token, authSecret, {

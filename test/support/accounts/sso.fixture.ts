@@ -98,7 +98,7 @@ export async function openSsoFixture() {
     const { singleSignOn } = await setSingleSignOn(owner, { issuer, domain });
     dns.set(domain, singleSignOn.verificationRecord);
     expect((await verify(owner)).userErrors).toEqual([]);
-    const member = await userOf(organization.id, "member", domain);
+    const member = await userOf(organization.id, "dispatcher", domain);
     return { organization, owner, domain, member, callback: new URL(singleSignOn.redirectUri).pathname };
   }
 
