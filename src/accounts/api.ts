@@ -8,6 +8,7 @@ export { Invitation } from "./invitations/entity.ts";
 export { inviteOperator } from "./invitations/operator-invitation.ts";
 export type { InvitationService } from "./invitations/service.ts";
 export { countMembersByOrganization, type MemberService } from "./members/service.ts";
+export { UserPasskey } from "./passkeys/entity.ts";
 export { issueRecoveryLink } from "./passwords/recovery.ts";
 export { createPasswordHasher } from "./passwords/hasher.ts";
 export type { PasswordService } from "./passwords/service.ts";

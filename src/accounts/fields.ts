@@ -8,6 +8,7 @@ import { toProblems } from "../core/zod-problems.ts";
 const MAX_EMAIL_INPUT_LENGTH = 300;
 const MAX_NAME_LENGTH = 120;
 const MAX_VIEW_NAME_LENGTH = 60;
+const MAX_PASSKEY_NAME_LENGTH = 60;
 /** For messages, questions, answers, reasons and notes. */
 const MAX_FREE_TEXT_LENGTH = 2_000;
 
@@ -38,6 +39,9 @@ export function normalizeEmail(text: string): string {
 
 /** The name of a user: one line. */
 export const userNameField = singleLine(MAX_NAME_LENGTH);
+
+/** The name of a passkey: one line. */
+export const passkeyNameField = singleLine(MAX_PASSKEY_NAME_LENGTH);
 
 /** The name of an organisation: one line. */
 export const organizationNameField = singleLine(MAX_NAME_LENGTH);

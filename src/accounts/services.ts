@@ -11,11 +11,13 @@ import { EmailTokenService } from "./email-token.service.ts";
 import { InvitationService } from "./invitations/service.ts";
 import { RegistrationService } from "./members/registration.service.ts";
 import { MemberService } from "./members/service.ts";
+import { hasPasskeys } from "./passkeys/hooks.ts";
 import { createPasswordHasher } from "./passwords/hasher.ts";
 import { PasswordService } from "./passwords/service.ts";
 import { ReviewService } from "./requests/review.service.ts";
 import { AccountRequestService } from "./requests/service.ts";
 import { SessionService } from "./sessions/service.ts";
+import type { SessionPrincipal } from "./sessions/session-principal.ts";
 import { SessionVerifier } from "./sessions/verifier.ts";
 import { SuspensionService } from "./suspension.service.ts";
 import { SsoService } from "./sso/service.ts";
@@ -64,6 +66,7 @@ function createAccountServices(context: AccountContext) {
     users: new UserService(context),
     /** Answers the routes of better-auth. */
     handleAuth: (call: AuthCall) => handleAuthRequest({ ...context, auth, diagnostics }, call),
+    hasPasskeys: ({ user }: SessionPrincipal) => hasPasskeys(context.database, user.id),
     passwords,
     sso: context.sso,
     sessions: new SessionService(context),

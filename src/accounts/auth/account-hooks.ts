@@ -3,6 +3,7 @@ import type { GenericEndpointContext } from "better-auth";
 import { APIError } from "better-auth/api";
 import { requireFreshAuthentication } from "../../core/fresh-authentication.ts";
 import { UserCredential } from "../credential.entity.ts";
+import { requirePasskeyOf } from "../passkeys/hooks.ts";
 import { FORGOTTEN_PASSWORD_PATH, twoFactorChangedMail } from "../passwords/mails.ts";
 import { UserVerification } from "../sessions/entity.ts";
 import type { SessionPrincipal } from "../sessions/session-principal.ts";
@@ -26,6 +27,7 @@ export async function beforeChange(context: AccountContext, { path }: Endpoint):
   const { principal } = request;
   if (!principal || !withPassword.has(path)) return;
   const { id, requiresTwoFactor } = principal.user;
+  if (path === "/two-factor/enable") await requirePasskeyOf(context.database, principal);
   if (path === "/two-factor/disable" && requiresTwoFactor)
     throw new APIError("CONFLICT", {
       code: "TWO_FACTOR_REQUIRED",

@@ -4,6 +4,7 @@ import { invariant } from "../../core/errors.ts";
 import type { OAuthProvider } from "better-auth/oauth2";
 import type { User } from "../../organizations/api.ts";
 import type { TwoFactorDiagnostics } from "../two-factor/diagnostics.ts";
+import type { UserPasskey } from "../passkeys/entity.ts";
 import type { SessionPrincipal } from "../sessions/session-principal.ts";
 import type { Claims, IdentityProvider, SsoError } from "../sso/provider.ts";
 import type { ClientInfo } from "./client-info.ts";
@@ -35,6 +36,8 @@ export interface AuthRequest extends AuthCaller {
   provider: OAuthProvider<Claims> | null;
   /** The e-mail address that the provider has for the user. */
   identityEmail: string | null;
+  /** The passkey that the request is about. */
+  passkey: UserPasskey | null;
   /** Why a single sign-on fails, if the library can't know. */
   failure: SsoError | null;
 }
@@ -93,6 +96,7 @@ export async function handleAuthRequest(
     idp: null,
     provider: null,
     identityEmail: null,
+    passkey: null,
     failure: null,
   };
   try {

@@ -10,6 +10,7 @@ import { cookieAttributes, COOKIE_PREFIX, SESSION_COOKIE, TWO_FACTOR_COOKIE } fr
 import type { AccountContext } from "../context.ts";
 import { waymarkPlugin } from "./hooks.ts";
 import { SsoHooks } from "../sso/hooks.ts";
+import { passkeyPlugin } from "../passkeys/plugin.ts";
 import { SECRET_VERSION } from "./secret.ts";
 
 const ISSUER = "Waymark";
@@ -55,7 +56,7 @@ export function createBetterAuth(context: AccountContext) {
       cookieCache: { enabled: false },
     },
     // Ours is the last, so that its hooks see what the others decided.
-    plugins: [twoFactorPlugin, waymarkPlugin(context)],
+    plugins: [twoFactorPlugin, passkeyPlugin, waymarkPlugin(context)],
     advanced: {
       // The library's check requires columns that we don't use. Our own tests check the tables.
       database: { generateId: () => newUuid(), validateSchema: false },

@@ -8,8 +8,17 @@ import { User } from "../../organizations/api.ts";
 import type { AccountContext } from "../context.ts";
 import { accountEmail, normalizeEmail } from "../fields.ts";
 import { MAX_PASSWORD_LENGTH } from "../passwords/rules.ts";
+import {
+  afterPasskey,
+  beforePasskey,
+  isPasskeyPath,
+  PASSKEY_SIGN_IN,
+  refusedPasskey,
+  savePasskeyUse,
+} from "../passkeys/hooks.ts";
+import { passkeySchema } from "../passkeys/plugin.ts";
 import { SSO_CALLBACK, SSO_START, SsoHooks } from "../sso/hooks.ts";
-import { isActive, UserSession } from "../sessions/entity.ts";
+import { isActive, PASSKEY_SESSION, UserSession } from "../sessions/entity.ts";
 import { afterChange, beforeChange } from "./account-hooks.ts";
 import { authRequest } from "./auth-request.ts";
 import { recordUserEvent } from "./client-info.ts";
@@ -19,8 +28,15 @@ import { ssoRequiredError, translate, wrongCodeError, wrongCredentialsError } fr
 
 type Endpoint = GenericEndpointContext;
 
+const failedOutcomes = {
+  password: "invalid_credentials",
+  two_factor: "invalid_code",
+  passkey: "invalid_passkey",
+} as const;
+
 /** The endpoints that end with a new session. */
-const signInSteps: Readonly<Record<string, "password" | "two_factor">> = {
+const signInSteps: Readonly<Record<string, keyof typeof failedOutcomes>> = {
+  [PASSKEY_SIGN_IN]: "passkey",
   "/sign-in/email": "password",
   "/two-factor/verify-totp": "two_factor",
   "/two-factor/verify-backup-code": "two_factor",
@@ -32,6 +48,7 @@ export function waymarkPlugin(context: AccountContext) {
   const sso = new SsoHooks(context);
   return {
     id: "waymark",
+    schema: passkeySchema,
     init: () => ({
       context: { socialProviders: SsoHooks.providers },
       options: {
@@ -53,6 +70,7 @@ export function waymarkPlugin(context: AccountContext) {
             if (path === SSO_START) return await sso.start(endpoint);
             if (path === SSO_CALLBACK) return await sso.callback(endpoint);
             if (signInSteps[path] === "two_factor") return await signIn.beforeCode(endpoint);
+            if (isPasskeyPath(path)) return await beforePasskey(context, endpoint);
             return await beforeChange(context, endpoint);
           }),
         },
@@ -63,7 +81,7 @@ export function waymarkPlugin(context: AccountContext) {
           handler: createAuthMiddleware(async (endpoint) => {
             const { returned } = endpoint.context;
             if (isAPIError(returned) && returned.status !== "FOUND") {
-              signIn.countFailure(endpoint.path, returned);
+              signIn.countFailure(endpoint, returned);
               throw translate(returned);
             }
             if (endpoint.path === SSO_CALLBACK && !endpoint.context.newSession)
@@ -71,11 +89,18 @@ export function waymarkPlugin(context: AccountContext) {
             await context.throttle.refund(...authRequest().attempts);
             if (isSignIn(endpoint.path)) await signIn.complete(endpoint);
             else await afterChange(context, endpoint);
+            return isPasskeyPath(endpoint.path) ? await afterPasskey(context, endpoint) : undefined;
           }),
         },
       ],
     },
   } satisfies BetterAuthPlugin;
+}
+
+/** See UserSession. */
+function sessionProvider(): string | null {
+  const { idp, passkey } = authRequest();
+  return idp?.id ?? (passkey ? PASSKEY_SESSION : null);
 }
 
 /** Codes are also checked to turn two-factor authentication on. */
@@ -154,13 +179,17 @@ class SignInHooks {
         message:
           "Your organisation is suspended, so you can’t sign in. Contact the operator of this service.",
       });
-    if (path === "/sign-in/email" && (await this.#context.sso.isRequiredFor(user))) throw ssoRequiredError();
+    if (
+      (path === "/sign-in/email" || path === PASSKEY_SIGN_IN) &&
+      (await this.#context.sso.isRequiredFor(user))
+    )
+      throw ssoRequiredError();
     const now = this.#context.clock.now();
     return {
       data: {
         ...session,
         epoch: user.epoch,
-        provider: request.idp?.id ?? null,
+        provider: sessionProvider(),
         authenticatedAt: session.authenticatedAt ?? new Date(now),
         lastSeenAt: new Date(now),
       },
@@ -174,20 +203,21 @@ class SignInHooks {
   async complete(endpoint: Endpoint): Promise<void> {
     const { authSecret, clock, database, metrics } = this.#context;
     const { newSession } = endpoint.context;
-    const { client, user, idp, identityEmail } = authRequest();
+    const { client, user, idp, identityEmail, passkey } = authRequest();
     if (!newSession || !user) return;
     const em = database.em();
     const now = clock.now();
+    const provider = sessionProvider();
     const token = readSignedCookie(client.cookie, SESSION_COOKIE, authSecret);
     const previous = token === null ? null : await em.findOne(UserSession, { token });
-    // Another way of signing in has another session: single sign-on replaces two-factor authentication.
+    // Another way of signing in has another session: single sign-on and passkeys replace two-factor authentication.
     const isConfirmed =
       previous?.user.id === user.id &&
       previous.epoch === user.epoch &&
-      previous.provider === (idp?.id ?? null) &&
+      (previous.provider === provider || (passkey !== null && previous.provider === null)) &&
       isActive(previous, now);
     if (token !== null && isConfirmed) {
-      await em.nativeUpdate(UserSession, { token }, { authenticatedAt: new Date(now) });
+      await em.nativeUpdate(UserSession, { token }, { authenticatedAt: new Date(now), provider });
       await endpoint.setSignedCookie(SESSION_COOKIE, token, authSecret, {
         ...cookieAttributes,
         maxAge: Math.floor((previous.expiresAt.getTime() - now) / 1000),
@@ -200,9 +230,12 @@ class SignInHooks {
       organizationId: user.organization?.id ?? null,
     } as const;
     const isOtherEmail = identityEmail !== user.email;
-    const details = idp
-      ? { single_sign_on: idp.issuer, ...(isOtherEmail && { provider_email: identityEmail }) }
-      : { two_factor: twoFactorKinds[endpoint.path] ?? null };
+    if (passkey) await savePasskeyUse(this.#context, passkey.id);
+    const details = passkey
+      ? { passkey: passkey.name }
+      : idp
+        ? { single_sign_on: idp.issuer, ...(isOtherEmail && { provider_email: identityEmail }) }
+        : { two_factor: twoFactorKinds[endpoint.path] ?? null };
     const action = isConfirmed ? "session.reauthenticated" : "session.opened";
     await recordUserEvent(database, principal, client, { action, details });
     metrics.signInAttempts.inc({ outcome: "success" });
@@ -211,21 +244,23 @@ class SignInHooks {
   }
 
   /** Counts a wrong password or code, and records it in the background, so that a known account takes no longer to answer. */
-  countFailure(path: string, { statusCode }: APIError): void {
+  countFailure(endpoint: Endpoint, { body, statusCode }: APIError): void {
     const { backgroundQueue, database, metrics } = this.#context;
+    const { path } = endpoint;
     const step = signInSteps[path];
     const { client, user } = authRequest();
-    if (step === undefined || statusCode !== 401) return;
-    metrics.signInAttempts.inc({ outcome: step === "password" ? "invalid_credentials" : "invalid_code" });
+    if (step === undefined || (statusCode !== 401 && body?.code !== "AUTHENTICATION_FAILED")) return;
+    metrics.signInAttempts.inc({ outcome: failedOutcomes[step] });
     // Only e-mail addresses of existing accounts: users sometimes type their password into that field.
     if (!user || !isSignIn(path)) return;
+    const details = { step, ...(step === "passkey" && refusedPasskey(endpoint)) };
     backgroundQueue.run("record a failed sign-in", async () => {
       await recordAuditEvent(database, {
         action: "session.sign_in_failed",
         actor: systemActor,
         organizationId: user.organization?.id ?? null,
         subject: user.email,
-        details: { step },
+        details,
         ipAddress: client.ipAddress,
         requestId: client.requestId,
       });

@@ -16,7 +16,7 @@ export function createAuthMetrics(registry: Registry): AuthMetrics {
     }),
     signInAttempts: new Counter({
       name: "waymark_sign_in_attempts_total",
-      help: "Sign-in attempts by outcome: success, invalid_credentials, invalid_code",
+      help: "Sign-in attempts by outcome: success, invalid_credentials, invalid_code, invalid_passkey",
       labelNames: ["outcome"] as const,
       registers,
     }),

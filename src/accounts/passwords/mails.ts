@@ -1,4 +1,4 @@
-/** Mails about a user's password and two-factor authentication. */
+/** Mails about a user's password, passkeys and two-factor authentication. */
 import { composeMail, type NewMail } from "../../mail/api.ts";
 
 /** The page that requests a password reset link. */
@@ -37,6 +37,22 @@ export function twoFactorChangedMail(email: string, isOn: boolean, url: string):
     paragraphs: [
       `Two-factor authentication has just been ${change} for your Waymark account. If you did this, there is nothing more to do.`,
       "If you didn't, someone else knows your password. Choose a new one now, and let us know.",
+    ],
+    action: { label: "This wasn't me", url },
+  });
+}
+
+/** `url`: the page that requests a password reset link. */
+export function passkeyChangedMail(
+  email: string,
+  { name, isAdded, url }: { name: string; isAdded: boolean; url: string },
+): NewMail {
+  const change = isAdded ? "added to" : "removed from";
+  return composeMail(email, isAdded ? "passkey_added" : "passkey_removed", {
+    title: `A passkey was ${isAdded ? "added" : "removed"}`,
+    paragraphs: [
+      `The passkey "${name}" has just been ${change} your Waymark account. If you did this, there is nothing more to do.`,
+      "If you didn't, someone else can sign in as you. Choose a new password now, remove unknown passkeys on the Security page, and let us know.",
     ],
     action: { label: "This wasn't me", url },
   });

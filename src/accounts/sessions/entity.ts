@@ -8,6 +8,9 @@ export const SESSION_LIFETIME_MS = 30 * 24 * HOUR_MS;
 /** A session that isn't used for this long expires. */
 export const SESSION_IDLE_MS = 12 * HOUR_MS;
 
+/** The `provider` of a session that a passkey opened or confirmed. */
+export const PASSKEY_SESSION = "passkey";
+
 export const UserSession = defineEntity({
   name: "UserSession",
   tableName: "user_session",
@@ -20,7 +23,7 @@ export const UserSession = defineEntity({
     epoch: p.uuid().nullable(),
     ipAddress: p.text().nullable(),
     userAgent: p.text().nullable(),
-    /** The identity provider that signed the user in; null after a password. */
+    /** The identity provider that signed the user in, or PASSKEY_SESSION; null after a password. */
     provider: p.text().nullable(),
     createdAt: p.datetime(3),
     updatedAt: p.datetime(3),

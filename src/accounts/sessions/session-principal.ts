@@ -11,7 +11,7 @@ export interface SignedInUser {
   readonly email: string;
   readonly role: UserRole;
   readonly hasTwoFactor: boolean;
-  /** If true and `hasTwoFactor` is false, the user can only manage their own account. */
+  /** If true and `hasTwoFactor` is false, the user can only manage their own account. False after a passkey or single sign-on. */
   readonly requiresTwoFactor: boolean;
   /** True if single sign-on opened the session, so that the user confirms their identity with it. */
   readonly bySso: boolean;

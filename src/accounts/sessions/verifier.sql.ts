@@ -16,8 +16,8 @@ export interface SessionRow {
   email: string;
   role: UserRole;
   two_factor_enabled: boolean;
-  /** True if single sign-on opened the session. */
-  by_sso: boolean;
+  /** See UserSession. */
+  provider: string | null;
   organization_id: string | null;
   organization_name: string | null;
   organization_type: OrganizationType | null;
@@ -37,7 +37,7 @@ export async function selectSession(
 ): Promise<SessionRow | undefined> {
   const [row] = await database.query<SessionRow>(sql`
     select session.id, session.expires_at, session.last_seen_at, session.authenticated_at, account.id as user_id, account.last_seen_at as user_last_seen_at, account.name, account.email,
-      account.role, account.two_factor_enabled, session.provider is not null as by_sso, organization.id as organization_id,
+      account.role, account.two_factor_enabled, session.provider, organization.id as organization_id,
       organization.name as organization_name, organization.type as organization_type,
       organization.live_organization_id, organization.suspended_at is not null as suspended
     from user_session session join user_account account on account.id = session.user_id

@@ -4,7 +4,7 @@ import { isSameOrigin, type OriginHeaders } from "../../core/same-origin.ts";
 import { MINUTE_MS } from "../../core/time.ts";
 import { SESSION_COOKIE, readSignedCookie } from "../auth/cookies.ts";
 import type { AccountContext } from "../context.ts";
-import { SESSION_IDLE_MS } from "./entity.ts";
+import { PASSKEY_SESSION, SESSION_IDLE_MS } from "./entity.ts";
 import type { SessionMode } from "./session-mode.ts";
 import {
   notSignedInError,
@@ -121,9 +121,9 @@ function toPrincipal(row: SessionRow, twoFactorPolicy: TwoFactorPolicy): Session
       email: row.email,
       role: row.role,
       hasTwoFactor: row.two_factor_enabled,
-      // The identity provider asks for a second factor, or not.
-      requiresTwoFactor: !row.by_sso && requiresTwoFactor(twoFactorPolicy, row.role),
-      bySso: row.by_sso,
+      // The identity provider asks for a second factor, or not. A passkey is two factors.
+      requiresTwoFactor: row.provider === null && requiresTwoFactor(twoFactorPolicy, row.role),
+      bySso: row.provider !== null && row.provider !== PASSKEY_SESSION,
     },
   } as const;
   return organization_id !== null && organization_type !== null && organization_name !== null

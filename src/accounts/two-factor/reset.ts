@@ -1,4 +1,4 @@
-/** Turns two-factor authentication off for users who have lost their authenticator app and recovery codes. */
+/** Turns two-factor authentication off, and removes passkeys, for users who have lost their devices and recovery codes. */
 import { raw } from "@mikro-orm/postgresql";
 import { AppError } from "../../core/errors.ts";
 import { User } from "../../organizations/api.ts";
@@ -6,6 +6,7 @@ import type { AccountDeps } from "../context.ts";
 import { UserTwoFactor } from "../credential.entity.ts";
 import { accountEmail, parseOrThrow } from "../fields.ts";
 import { type AuditContext, recordAuditEvent } from "../../audit/api.ts";
+import { UserPasskey } from "../passkeys/entity.ts";
 import { FORGOTTEN_PASSWORD_PATH, twoFactorResetMail } from "../passwords/mails.ts";
 import { revokeSessions } from "../user.service.ts";
 
@@ -25,7 +26,9 @@ export async function resetTwoFactor(
     // Locks sessions before the account, in the same order as using a session, to avoid deadlocks.
     const sessionsRevoked = await revokeSessions(tx, user.id);
     const change = { twoFactorEnabled: false, updatedAt: raw("now()") };
-    if ((await em.nativeUpdate(User, { id: user.id, twoFactorEnabled: true }, change)) === 0)
+    const passkeysRemoved = await em.nativeDelete(UserPasskey, { user: user.id });
+    const isReset = (await em.nativeUpdate(User, { id: user.id, twoFactorEnabled: true }, change)) > 0;
+    if (!isReset && passkeysRemoved === 0)
       throw new AppError("ConflictException", `Two-factor authentication is off for ${email}`);
     await em.nativeDelete(UserTwoFactor, { user: user.id });
     await mails.enqueue(tx, twoFactorResetMail(email, pageUrl(FORGOTTEN_PASSWORD_PATH)));
@@ -33,7 +36,10 @@ export async function resetTwoFactor(
       action: "two_factor.reset",
       organizationId: user.organization?.id ?? null,
       subject: email,
-      details: { sessions_ended: sessionsRevoked },
+      details: {
+        sessions_ended: sessionsRevoked,
+        ...(passkeysRemoved > 0 && { passkeys_removed: passkeysRemoved }),
+      },
       ...context,
     });
     return { email, sessionsRevoked };

@@ -16,6 +16,8 @@ export function libraryRoutes(accounts: AccountServices, guards: SessionGuards):
   const answer = answerWith(accounts);
   const post = (path: string, handlers: readonly RequestHandler[]): void =>
     addRoute(router, { path, name: `/auth${path}` }, { post: [...handlers, answer] });
+  const get = (path: string, handlers: readonly RequestHandler[]): void =>
+    addRoute(router, { path, name: `/auth${path}` }, { get: [...handlers, answer] });
   /** The code completes a sign-in, or turns two-factor authentication on. */
   const codeForm: RequestHandler[] = [
     ...sameOriginForm,
@@ -33,6 +35,12 @@ export function libraryRoutes(accounts: AccountServices, guards: SessionGuards):
   post("/two-factor/enable", ownAccountForm);
   post("/two-factor/disable", ownAccountForm);
   post("/two-factor/generate-backup-codes", ownAccountForm);
+  post("/passkey/verify-authentication", [...sameOriginForm, requireSecureCookies]);
+  get("/passkey/generate-authenticate-options", []);
+  get("/passkey/generate-register-options", [guards.ownAccount]);
+  get("/passkey/list-user-passkeys", [guards.ownAccount]);
+  for (const name of ["verify-registration", "update-passkey", "delete-passkey"])
+    post(`/passkey/${name}`, ownAccountForm);
   post("/two-factor/verify-totp", codeForm);
   post("/two-factor/verify-backup-code", codeForm);
   router.use(sendAuthError);

@@ -71,12 +71,19 @@ function handle(handler: Handler, status?: 200 | 202): RequestHandler {
 /** Its length is limited by the body. Rules for new passwords are checked where a password is set. */
 const secretText = z.string({ error: "must be a string" }).min(1, { error: "must not be empty" });
 
-function addSessionRoutes(add: AddRoute, { sessions, sso }: AccountServices, guards: SessionGuards): void {
+function addSessionRoutes(
+  add: AddRoute,
+  { hasPasskeys, sessions, sso }: AccountServices,
+  guards: SessionGuards,
+): void {
   const turnOnTestMode: Handler = async ({ principal }) => {
     await sessions.turnOnTestMode(principal());
     return { data: {} };
   };
   add("/sign-in-methods", { get: [handle(async () => ({ data: { single_sign_on: await sso.offered() } }))] });
+  const readSession: Handler = async ({ principal }) => ({
+    data: toSessionWire(principal(), await hasPasskeys(principal())),
+  });
   add("/session", { get: [guards.ownAccount, handle(readSession)] });
   add("/test-mode", { post: [guards.sameOrigin, guards.signedIn, handle(turnOnTestMode)] });
 }
@@ -150,11 +157,7 @@ function addPublicForms(
   });
 }
 
-function readSession({ principal }: AccountRequest): Promise<AccountResponse> {
-  return Promise.resolve({ data: toSessionWire(principal()) });
-}
-
-function toSessionWire(principal: SessionPrincipal) {
+function toSessionWire(principal: SessionPrincipal, hasPasskeys: boolean) {
   const { user, scopes, sessionId, sessionExpiresAt } = principal;
   return {
     user: {
@@ -162,6 +165,7 @@ function toSessionWire(principal: SessionPrincipal) {
       name: user.name,
       email: user.email,
       role: user.role,
+      has_passkeys: hasPasskeys,
       has_two_factor: user.hasTwoFactor,
       requires_two_factor: user.requiresTwoFactor,
       by_sso: user.bySso,

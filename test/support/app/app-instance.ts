@@ -110,7 +110,7 @@ export function createApiClient(url: string): Pick<AppInstance, "url" | "request
 
 /** The routes that better-auth answers. */
 const LIBRARY_PATH =
-  /^\/auth\/(sign-in\/|sign-out$|two-factor\/(enable|disable|generate-backup-codes|verify-totp|verify-backup-code)$)/;
+  /^\/auth\/(sign-in\/|sign-out$|passkey\/|two-factor\/(enable|disable|generate-backup-codes|verify-totp|verify-backup-code)$)/;
 
 /** Returns an answer in the library's form as one in the envelope, for the assertions that all routes share. */
 function inEnvelope({ status, headers, body }: ApiResponse): ApiResponse {

@@ -1,0 +1,48 @@
+/** better-auth's passkeys on our table. Each must verify its user, so that it counts as two-factor (docs/decisions/0084). */
+import { passkey } from "@better-auth/passkey";
+import { APIError } from "better-auth/api";
+
+/** The plugin itself also accepts a passkey that only proves the presence of a person. */
+function requireUserVerified(isVerified: boolean | undefined): void {
+  if (isVerified) return;
+  throw new APIError("UNAUTHORIZED", {
+    code: "USER_NOT_VERIFIED",
+    message: "Your device must check who you are: by fingerprint, face or PIN",
+  });
+}
+
+const table = { modelName: "user_passkey" };
+
+/** The RP ID and the origin are those of PUBLIC_URL, or else of the request. */
+export const passkeyPlugin = passkey({
+  authenticatorSelection: { residentKey: "required", userVerification: "required" },
+  advanced: { webAuthnChallengeCookie: "passkey" },
+  registration: {
+    afterVerification: ({ verification }) => requireUserVerified(verification.registrationInfo?.userVerified),
+  },
+  authentication: {
+    afterVerification: ({ verification }) =>
+      requireUserVerified(verification.authenticationInfo.userVerified),
+  },
+  schema: {
+    passkey: {
+      ...table,
+      fields: {
+        userId: "user_id",
+        credentialID: "credential_id",
+        publicKey: "public_key",
+        deviceType: "device_type",
+        backedUp: "backed_up",
+        createdAt: "created_at",
+      },
+    },
+  },
+});
+
+/** Our column, which the list of passkeys returns too. */
+export const passkeySchema = {
+  passkey: {
+    ...table,
+    fields: { lastUsedAt: { type: "date", required: false, input: false, fieldName: "last_used_at" } },
+  },
+} as const;
