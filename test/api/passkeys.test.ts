@@ -40,7 +40,10 @@ interface PasskeyUser extends TestUser {
 
 async function passkeyUser(
   ceremony: Ceremony = {},
-  { api = app as Pick<AppInstance, "call" | "url">, organizationId = agent.id } = {},
+  {
+    api = app,
+    organizationId = agent.id,
+  }: { api?: Pick<AppInstance, "call" | "url">; organizationId?: string } = {},
 ): Promise<PasskeyUser> {
   const user = await createTestUser(app, { organizationId, role: "owner" });
   const browser = await signIn(api, user);

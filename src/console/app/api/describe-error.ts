@@ -2,6 +2,7 @@
 import { CombinedGraphQLErrors, ServerError } from "@apollo/client/errors";
 import { consoleErrorGuide, type GuidePage } from "../guide/guide-pages.ts";
 import { ApiError, OfflineError } from "./client.ts";
+import { PasskeyError } from "../session/passkeys.ts";
 import { UserErrorsError } from "./user-errors.ts";
 
 export interface Failure {
@@ -29,7 +30,8 @@ export function describeError(error: unknown): ErrorDescription {
 }
 
 function extractMessage(error: unknown): Failure & { requestId: string | null } {
-  if (error instanceof UserErrorsError) return { message: error.message, requestId: null, guide: "screen" };
+  if (error instanceof UserErrorsError || error instanceof PasskeyError)
+    return { message: error.message, requestId: null, guide: "screen" };
   if (error instanceof ApiError) {
     const { message, requestId, status } = error;
     return { message, requestId, guide: consoleErrorGuide(status) ?? "screen" };

@@ -13,6 +13,7 @@ export interface Session {
     name: string;
     email: string;
     role: Role;
+    has_passkeys: boolean;
     has_two_factor: boolean;
     /** Until it is on, the user can do nothing else. */
     requires_two_factor: boolean;

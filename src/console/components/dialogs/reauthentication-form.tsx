@@ -12,6 +12,7 @@ import { confirmWithSingleSignOn } from "../../app/session/single-sign-on.ts";
 import { ConfirmForm } from "./confirm-dialog.tsx";
 import { DialogActions } from "./dialog-actions.tsx";
 import { FormAlert } from "../forms/form-alert.tsx";
+import { PasskeyButton } from "../forms/passkey-button.tsx";
 import { PasswordField } from "../forms/password-field.tsx";
 
 export function ReauthenticationForm() {
@@ -63,7 +64,15 @@ interface ProofFormProps {
 
 function Proof({ onBusy }: ProofFormProps) {
   const session = useSession();
-  if (!session.user.by_sso) return <ProofForm onBusy={onBusy} />;
+  if (!session.user.by_sso)
+    return (
+      <Stack>
+        <ProofForm onBusy={onBusy} />
+        {session.user.has_passkeys && !hasEnded() && (
+          <PasskeyButton label="Use a passkey" isSignedIn onDone={() => reauthentication.settle(true)} />
+        )}
+      </Stack>
+    );
   return (
     <ConfirmForm
       action="Continue to your identity provider"

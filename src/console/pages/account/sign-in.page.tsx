@@ -1,4 +1,4 @@
-/** Signs in with e-mail and password, then with a code if two-factor authentication is on. */
+/** Signs in with a passkey, or with e-mail and password, then with a code if two-factor authentication is on. */
 import { Button, Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useSearch } from "@tanstack/react-router";
@@ -8,6 +8,7 @@ import { signIn } from "../../app/session/sign-in.ts";
 import { useSubmit } from "../../app/interaction/use-submit.ts";
 import { EmailField } from "../../components/forms/email-field.tsx";
 import { FormAlert } from "../../components/forms/form-alert.tsx";
+import { PasskeyButton } from "../../components/forms/passkey-button.tsx";
 import { PasswordField } from "../../components/forms/password-field.tsx";
 import { TextLink } from "../../components/layout/links.tsx";
 import { PageHeader } from "../../components/layout/page-header.tsx";
@@ -58,6 +59,9 @@ function PasswordStep({ onTwoFactor }: { onTwoFactor: () => void }) {
           </Text>
         </Stack>
       </form>
+      <Stack mt="lg">
+        <PasskeyButton label="Sign in with a passkey" onDone={session.load} />
+      </Stack>
       <SingleSignOn next={next} />
     </>
   );

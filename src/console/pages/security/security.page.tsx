@@ -1,5 +1,6 @@
-/** The user's own account: name, password, two-factor authentication and sessions. */
+/** The user's own account: name, password, two-factor authentication, passkeys and sessions. */
 import { PageHeader } from "../../components/layout/page-header.tsx";
+import { PasskeysSection } from "./passkeys.section.tsx";
 import { PasswordSection } from "./password.section.tsx";
 import { ProfileSection } from "./profile.section.tsx";
 import { SessionsSection } from "./sessions.section.tsx";
@@ -10,11 +11,12 @@ export function SecurityPage() {
     <>
       <PageHeader
         title="Security"
-        description="Manage your profile, password, two-factor authentication and sessions."
+        description="Manage your profile, password, two-factor authentication, passkeys and sessions."
       />
       <ProfileSection />
       <PasswordSection />
       <TwoFactorSection />
+      <PasskeysSection />
       <SessionsSection />
     </>
   );

@@ -2,28 +2,47 @@
 import { Button, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { Toasts } from "../../app/interaction/toasts.tsx";
-import { useOptionalSession } from "../../app/session/session.ts";
+import { supportsPasskeys } from "../../app/session/passkeys.ts";
+import { useOptionalSession, useSessionStore } from "../../app/session/session.ts";
 import { signOut } from "../../app/session/sign-out.ts";
+import { PasskeyButton } from "../../components/forms/passkey-button.tsx";
 import { PageHeader } from "../../components/layout/page-header.tsx";
+import { AddPasskeyDialog } from "./passkey-name.form.tsx";
 import { TwoFactorSetup } from "./two-factor-setup.tsx";
 
 export function TwoFactorRequiredPage() {
   const session = useOptionalSession();
+  const store = useSessionStore();
   const [isOpen, setIsOpen] = useState(false);
+  const [isAdding, setAdding] = useState(false);
   // Null for a moment after the session ended, before the router redirects to the sign-in page.
   if (!session) return null;
   return (
     <>
       <PageHeader title="Set up two-factor authentication" />
       <Stack>
-        <Text>
-          Your account requires two-factor authentication: a code from your authenticator app as well as your
-          password. Set it up to continue.
-        </Text>
         {/* The route's guard then redirects to the requested page. */}
-        <Button fullWidth onClick={() => setIsOpen(true)}>
-          Set up{" "}
-        </Button>
+        {session.user.has_passkeys ? (
+          <>
+            <Text>Your account requires more than your password. Use your passkey to continue.</Text>
+            <PasskeyButton label="Use your passkey" isSignedIn onDone={store.load} />
+          </>
+        ) : (
+          <>
+            <Text>
+              Your account requires two-factor authentication: a code from your authenticator app as well as
+              your password, or a passkey. Set it up to continue.
+            </Text>
+            <Button fullWidth onClick={() => setIsOpen(true)}>
+              Set up{" "}
+            </Button>
+            {supportsPasskeys() && (
+              <Button variant="default" fullWidth onClick={() => setAdding(true)}>
+                Add a passkey instead
+              </Button>
+            )}
+          </>
+        )}
         <Text fz="sm" ta="center" c="dimmed" style={{ overflowWrap: "anywhere" }}>
           You are signed in as {session.user.email}.
         </Text>
@@ -32,6 +51,7 @@ export function TwoFactorRequiredPage() {
         </Button>
       </Stack>
       <Toasts />
+      <AddPasskeyDialog opened={isAdding} onClose={() => setAdding(false)} />
       <TwoFactorSetup opened={isOpen} onClose={() => setIsOpen(false)} />
     </>
   );
