@@ -72,6 +72,7 @@ describe("adding a passkey", () => {
     const user = await createTestUser(app, { organizationId: agent.id, role: "viewer" });
     const browser = await signIn(app, user);
     const options = expectData(await browser.get("/auth/passkey/generate-register-options"));
+    expect(browser.cookie).toContain("__Host-waymark.passkey=");
     expect(options).toMatchObject({
       rp: { id: new URL(app.url).hostname, name: "Waymark" },
       user: { name: user.email },

@@ -168,7 +168,7 @@ it("lets a user who must use two-factor authentication add a passkey instead, an
   await page.getByLabel("E-mail").fill(owner.email);
   await page.getByLabel("Password", { exact: true }).fill(owner.password);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
-  await page.getByRole("button", { name: "Use your passkey" }).click();
+  await page.getByRole("button", { name: "Continue with your passkey" }).click();
   await expectVisible(passkeys.getByText("Work laptop"));
 });
 

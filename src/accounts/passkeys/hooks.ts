@@ -86,8 +86,10 @@ export async function afterPasskey({ database, mails, pageUrl }: AccountContext,
   const name = passkey?.name ?? String(returned?.name);
   await database.transactional(async (em, tx) => {
     // The user has entered the password, and proved the new passkey.
+    const { requiresTwoFactor, hasTwoFactor } = principal.user;
     const session = { id: principal.sessionId, provider: null };
-    if (isAdded) await em.nativeUpdate(UserSession, session, { provider: PASSKEY_SESSION });
+    if (isAdded && requiresTwoFactor && !hasTwoFactor)
+      await em.nativeUpdate(UserSession, session, { provider: PASSKEY_SESSION });
     const action = isAdded ? "passkey.added" : "passkey.removed";
     await recordUserEvent(tx, principal, client, { action, details: { passkey: name } });
     const url = pageUrl(FORGOTTEN_PASSWORD_PATH);

@@ -19,13 +19,15 @@ export function TwoFactorRequiredPage() {
   if (!session) return null;
   return (
     <>
-      <PageHeader title="Set up two-factor authentication" />
+      <PageHeader
+        title={session.user.has_passkeys ? "Use your passkey" : "Set up two-factor authentication"}
+      />
       <Stack>
         {/* The route's guard then redirects to the requested page. */}
         {session.user.has_passkeys ? (
           <>
-            <Text>Your account requires more than your password. Use your passkey to continue.</Text>
-            <PasskeyButton label="Use your passkey" isSignedIn onDone={store.load} />
+            <Text>Your account requires more than your password. It may be on another device.</Text>
+            <PasskeyButton label="Continue with your passkey" isSignedIn onDone={store.load} />
           </>
         ) : (
           <>

@@ -81,7 +81,7 @@ function TwoFactorStatus({ user, onOpen }: { user: Session["user"]; onOpen: (dia
         <Text fz="sm" c="dimmed">
           {isEnabled
             ? `${description}${isRequired ? " Required for your account." : ""}`
-            : "You sign in with your password only."}
+            : "Your password alone signs you in."}
         </Text>
       </Group>
       {isEnabled ? (
