@@ -1,5 +1,5 @@
 /** Signs in with a passkey, or with e-mail and password, then with a code if two-factor authentication is on. */
-import { Button, Stack, Text } from "@mantine/core";
+import { Button, Divider, Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useSearch } from "@tanstack/react-router";
 import { useState } from "react";
@@ -54,15 +54,16 @@ function PasswordStep({ onTwoFactor }: { onTwoFactor: () => void }) {
           <Text fz="sm" ta="center">
             <TextLink to="/forgotten-password">Forgotten your password?</TextLink>
           </Text>
-          <Text fz="sm" ta="center" c="dimmed">
-            No account yet? <TextLink to="/request-account">Request one</TextLink>
-          </Text>
         </Stack>
       </form>
-      <Stack mt="lg">
+      <Divider label="or" my="md" />
+      <Stack gap="sm">
         <PasskeyButton label="Sign in with a passkey" onDone={session.load} />
+        <SingleSignOn next={next} />
+        <Text fz="sm" ta="center" c="dimmed" mt="xs">
+          No account yet? <TextLink to="/request-account">Request one</TextLink>
+        </Text>
       </Stack>
-      <SingleSignOn next={next} />
     </>
   );
 }

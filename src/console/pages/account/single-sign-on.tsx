@@ -45,7 +45,7 @@ export function SingleSignOn({ next = "/" }: { next: string | undefined }) {
   );
   const failure = submit.failure ?? submitOperators.failure;
   return (
-    <Stack mt="lg">
+    <>
       <FormAlert failure={failure} />
       {offer?.organizations && !isAsking && (
         <Button variant="default" fullWidth onClick={() => setAsking(true)}>
@@ -75,6 +75,6 @@ export function SingleSignOn({ next = "/" }: { next: string | undefined }) {
           </Button>
         </form>
       )}
-    </Stack>
+    </>
   );
 }
