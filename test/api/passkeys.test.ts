@@ -286,7 +286,7 @@ describe("signing in with a passkey", () => {
 });
 
 describe("a user's passkeys", () => {
-  it("can be renamed and removed; a removed one signs nobody in", async () => {
+  it("can be renamed and removed; a removed one is refused", async () => {
     const { browser, email, id, passkey } = await passkeyUser();
     expectData(await post(browser, "update", { id, name: " Work laptop " }));
     expect(expectData(await browser.get("/auth/passkey/list-user-passkeys"))).toMatchObject([

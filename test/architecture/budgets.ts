@@ -3,8 +3,8 @@
  * miss them. Lower it when a folder shrinks.
  */
 export const budgets: Readonly<Record<string, number>> = {
-  "src/accounts": 4_750,
-  "src/api": 4_310,
+  "src/accounts": 5_040,
+  "src/api": 4_320,
   "src/api/graphql": 4_980,
   "src/api-keys": 1_800,
   "src/app": 930,
@@ -25,6 +25,6 @@ export const budgets: Readonly<Record<string, number>> = {
   "src/scheduling": 470,
   "src/test-mode": 1_390,
   "src/webhooks": 5_920,
-  test: 68_130,
+  test: 69_450,
   bench: 6_570,
 };

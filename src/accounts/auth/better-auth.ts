@@ -16,8 +16,6 @@ import { SECRET_VERSION } from "./secret.ts";
 const ISSUER = "Waymark";
 const TWO_FACTOR_COOKIE_MAX_AGE_S = 600;
 
-export type BetterAuth = ReturnType<typeof createBetterAuth>;
-
 /** `authSecret`: at least 32 characters. Signs cookies, and encrypts TOTP secrets and recovery codes. */
 export function createBetterAuth(context: AccountContext) {
   const { database, hasher, authSecret, publicUrl } = context;

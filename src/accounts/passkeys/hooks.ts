@@ -38,7 +38,7 @@ export async function hasPasskeys(on: Reader, userId: string): Promise<boolean> 
 
 /**
  * Throws ForbiddenException for a user who must use two-factor authentication and has only entered the password, but has a
- * passkey: whoever knows the password could add their own second factor.
+ * passkey: anyone with the password could add their own second factor.
  */
 export async function requirePasskeyOf(on: Reader, { user }: SessionPrincipal): Promise<void> {
   if (user.requiresTwoFactor && !user.hasTwoFactor && (await hasPasskeys(on, user.id)))

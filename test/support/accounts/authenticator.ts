@@ -9,7 +9,7 @@ const VERIFIED = 0x04;
 const HAS_CREDENTIAL = 0x40;
 
 export interface Ceremony {
-  /** False: nobody entered a PIN. */
+  /** False: no PIN was entered. */
   isVerified?: boolean;
   counter?: number;
   origin?: string;
