@@ -21,12 +21,15 @@ const withPassword = new Set([
   "/two-factor/generate-backup-codes",
 ]);
 
-/** Takes an attempt at the password. A user without one must have signed in recently instead. */
+/**
+ * Takes an attempt at the password. Without one, a recent sign-in is needed instead, and in addition to it if a code protects the
+ * account.
+ */
 export async function beforeChange(context: AccountContext, { path }: Endpoint): Promise<void> {
   const request = authRequest();
   const { principal } = request;
   if (!principal || !withPassword.has(path)) return;
-  const { id, requiresTwoFactor } = principal.user;
+  const { id, hasTwoFactor, requiresTwoFactor } = principal.user;
   if (path === "/two-factor/enable") await requirePasskeyOf(context.database, principal);
   if (path === "/two-factor/disable" && requiresTwoFactor)
     throw new APIError("CONFLICT", {
@@ -34,7 +37,10 @@ export async function beforeChange(context: AccountContext, { path }: Endpoint):
       message: "Your account must use two-factor authentication",
     });
   const { database, clock, throttle } = context;
-  if ((await database.em().count(UserCredential, { user: id, password: { $ne: null } })) === 0)
+  if (
+    hasTwoFactor ||
+    (await database.em().count(UserCredential, { user: id, password: { $ne: null } })) === 0
+  )
     requireFreshAuthentication(principal, clock.now());
   request.attempts = [["password-account", id]];
   await throttle.take(...request.attempts);

@@ -30,7 +30,6 @@ export const throttleLimits = {
   "sign-in-total-known": tokenRate(100, 1),
   /** Password checks of signed-in users. */
   "password-account": tokenRate(10, 1),
-  "two-factor-account": tokenRate(10, 1),
   "two-factor-address": tokenRate(60, 1 / 12, networkOf),
   /**
    * Mails to one e-mail address, per reason: public forms must not use up the limit for a mail that the user waits for,

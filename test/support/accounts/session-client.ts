@@ -7,11 +7,14 @@ import type { ApiResponse, AppInstance, RequestOptions } from "../app/app-instan
 import { randomClientIpHeader } from "./mails.ts";
 import { totpCode } from "./totp.ts";
 
-export interface TestUser {
-  /** A UUID. */
-  id: string;
+export interface Credentials {
   email: string;
   password: string;
+}
+
+export interface TestUser extends Credentials {
+  /** A UUID. */
+  id: string;
   name: string;
 }
 
@@ -70,7 +73,7 @@ export function createSessionClient(app: Pick<AppInstance, "call" | "url">, cook
 /** Signs a user in and returns the client. Throws if the user has two-factor authentication. */
 export async function signIn(
   app: Pick<AppInstance, "call" | "url">,
-  { email, password }: Pick<TestUser, "email" | "password">,
+  { email, password }: Credentials,
 ): Promise<SessionClient> {
   const client = createSessionClient(app);
   const { twoFactorRedirect } = expectData(await client.post("/auth/sign-in/email", { email, password }));
@@ -89,7 +92,7 @@ export interface TwoFactorSetup {
 /** Enables two-factor authentication with a code of the current period. */
 export async function enableTwoFactor(
   client: SessionClient,
-  { password }: Pick<TestUser, "password">,
+  { password }: Pick<Credentials, "password">,
 ): Promise<TwoFactorSetup> {
   const { totpURI: uri, backupCodes: recoveryCodes } = expectData(
     await client.post("/auth/two-factor/enable", { password }),

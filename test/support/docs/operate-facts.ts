@@ -197,7 +197,7 @@ export const operateFacts: readonly Fact[] = [
   throttle("Wrong passwords for one account from one network", "sign-in-network"),
   throttle("Wrong passwords for all accounts from one network", "sign-in-address"),
   throttle("All attempts at one account by unknown browsers", "sign-in-total-account"),
-  throttle("Two-factor codes for one account", "two-factor-account"),
+  throttle("Two-factor codes from one network", "two-factor-address"),
   ...(["reset-account", "request-account", "invitation-account"] as const).map((kind) =>
     throttle("Password e-mails, account requests or invitations to one e-mail address", kind),
   ),
