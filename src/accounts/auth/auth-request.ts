@@ -1,6 +1,8 @@
 /** Passes requests of the routes below `/auth` to better-auth, with what its hooks need to know about them. */
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { EntityManager } from "@mikro-orm/postgresql";
 import { invariant } from "../../core/errors.ts";
+import type { Reader } from "../../core/postgres/database.ts";
 import type { OAuthProvider } from "better-auth/oauth2";
 import type { User } from "../../organizations/api.ts";
 import type { TwoFactorDiagnostics } from "../two-factor/diagnostics.ts";
@@ -25,6 +27,8 @@ export interface AuthCaller {
 }
 
 export interface AuthRequest extends AuthCaller {
+  /** Keeps what it has read, so that an audit entry doesn't read the user again. */
+  readonly em: EntityManager;
   /** Attempts to refund if the request succeeds. */
   attempts: readonly ThrottleAttempt[];
   /** The user as read before the password or code was checked: a change meanwhile ends the new session. */
@@ -62,6 +66,7 @@ export interface AuthCall extends AuthCaller {
 }
 
 interface AuthHandler {
+  readonly database: Pick<Reader, "em">;
   readonly auth: { handler: (request: Request) => Promise<Response> };
   readonly diagnostics: TwoFactorDiagnostics;
   readonly publicUrl: string | null;
@@ -69,7 +74,7 @@ interface AuthHandler {
 
 /** Returns the library's response. Throws AppErrors of the hooks. */
 export async function handleAuthRequest(
-  { auth, diagnostics, publicUrl }: AuthHandler,
+  { auth, database, diagnostics, publicUrl }: AuthHandler,
   { method, origin, path, body, client, principal, external }: AuthCall,
 ): Promise<Response> {
   const { cookie, ipAddress, userAgent } = client;
@@ -91,6 +96,7 @@ export async function handleAuthRequest(
     principal,
     external,
     origin,
+    em: database.em(),
     attempts: [],
     user: null,
     idp: null,

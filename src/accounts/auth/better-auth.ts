@@ -122,6 +122,7 @@ const tableMappings = {
   verification: {
     modelName: "user_verification",
     fields: { ...timestampFields, expiresAt: "expires_at" },
+    additionalFields: { epoch: { ...ownField, type: "string" } },
     storeIdentifier: "hashed",
   },
 } as const;

@@ -1,4 +1,5 @@
 /** The HTTP client's details that account services need. */
+import type { EntityManager } from "@mikro-orm/postgresql";
 import { type AuditEvent, recordAuditEvent } from "../../audit/api.ts";
 import type { Reader } from "../../core/postgres/database.ts";
 
@@ -11,7 +12,7 @@ export interface ClientInfo {
 
 /** Records an action of a signed-in user on their own account. `on`: the transaction of the change. */
 export async function recordUserEvent(
-  on: Reader,
+  on: Reader | EntityManager,
   { actor, organizationId }: Pick<AuditEvent, "actor" | "organizationId">,
   { ipAddress, requestId }: ClientInfo,
   event: Pick<AuditEvent, "action" | "details">,

@@ -24,7 +24,13 @@ import { authRequest } from "./auth-request.ts";
 import { recordUserEvent } from "./client-info.ts";
 import { cookieAttributes, readSignedCookie, SESSION_COOKIE, TWO_FACTOR_COOKIE } from "./cookies.ts";
 import { KnownBrowsers } from "./known-browser.ts";
-import { ssoRequiredError, translate, wrongCodeError, wrongCredentialsError } from "./messages.ts";
+import {
+  signInEndedError,
+  ssoRequiredError,
+  translate,
+  wrongCodeError,
+  wrongCredentialsError,
+} from "./messages.ts";
 
 type Endpoint = GenericEndpointContext;
 
@@ -56,6 +62,7 @@ export function waymarkPlugin(context: AccountContext) {
           session: {
             create: { before: (session, endpoint) => signIn.prepareSession(session, endpoint?.path) },
           },
+          verification: { create: { before: withEpoch } },
           account: { create: { before: withoutTokens }, update: { before: withoutTokens } },
         },
       },
@@ -156,12 +163,12 @@ class SignInHooks {
     request.attempts = [["two-factor-address", client.ipAddress]];
     await throttle.take(...request.attempts);
     const challenge = isSignIn(path) ? readSignedCookie(client.cookie, TWO_FACTOR_COOKIE, authSecret) : null;
-    const id =
-      challenge === null
-        ? principal?.user.id
-        : (await context.internalAdapter.findVerificationValue(challenge))?.value;
+    const verification: { value: string; epoch?: string | null } | null =
+      challenge === null ? null : await context.internalAdapter.findVerificationValue(challenge);
+    const id = challenge === null ? principal?.user.id : verification?.value;
     if (id === undefined) return;
     request.user = await this.#findUser({ id });
+    if (verification && verification.epoch !== request.user?.epoch) throw signInEndedError();
     const isUsed =
       path === "/two-factor/verify-totp" && !(await throttle.tryTake(["totp-replay", `${id} ${body?.code}`]));
     if (isUsed) throw wrongCodeError();
@@ -201,11 +208,10 @@ class SignInHooks {
    * open pages go on. Another user's session in the browser ends.
    */
   async complete(endpoint: Endpoint): Promise<void> {
-    const { authSecret, clock, database, metrics } = this.#context;
+    const { authSecret, clock, metrics } = this.#context;
     const { newSession } = endpoint.context;
-    const { client, user, idp, identityEmail, passkey } = authRequest();
+    const { client, em, user, idp, identityEmail, passkey } = authRequest();
     if (!newSession || !user) return;
-    const em = database.em();
     const now = clock.now();
     const provider = sessionProvider();
     const token = readSignedCookie(client.cookie, SESSION_COOKIE, authSecret);
@@ -237,7 +243,7 @@ class SignInHooks {
         ? { single_sign_on: idp.issuer, ...(isOtherEmail && { provider_email: identityEmail }) }
         : { two_factor: twoFactorKinds[endpoint.path] ?? null };
     const action = isConfirmed ? "session.reauthenticated" : "session.opened";
-    await recordUserEvent(database, principal, client, { action, details });
+    await recordUserEvent(em, principal, client, { action, details });
     metrics.signInAttempts.inc({ outcome: "success" });
     const { name, value, maxAge } = this.#knownBrowsers.issue(user);
     await endpoint.setSignedCookie(name, value, this.#knownBrowsers.key, { ...cookieAttributes, maxAge });
@@ -268,11 +274,13 @@ class SignInHooks {
   }
 
   #findUser(where: { email: string } | { id: string }): Promise<User | null> {
-    return this.#context.database
-      .em()
-      .findOne(User, where, { populate: ["organization"], strategy: "joined" });
+    return authRequest().em.findOne(User, where, { populate: ["organization"], strategy: "joined" });
   }
 }
+
+/** Marks a sign-in that still needs a code with the epoch that its user had when the password was checked. */
+const withEpoch = (verification: object) =>
+  Promise.resolve({ data: { ...verification, epoch: authRequest().user?.epoch ?? null } });
 
 /** Removes the provider's tokens, which nothing needs after the sign-in. */
 const withoutTokens = () =>

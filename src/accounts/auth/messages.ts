@@ -26,6 +26,8 @@ const messages: Readonly<Record<string, string>> = {
 };
 
 export const wrongCredentialsError = () => refusal("INVALID_EMAIL_OR_PASSWORD");
+/** The user has changed since the password was checked. */
+export const signInEndedError = () => refusal("INVALID_TWO_FACTOR_COOKIE");
 export const wrongCodeError = () => refusal("INVALID_CODE");
 
 export const ssoRequiredError = () =>

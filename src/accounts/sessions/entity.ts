@@ -59,6 +59,8 @@ export const UserVerification = defineEntity({
     id: p.uuid().primary(),
     identifier: p.text(),
     value: p.text(),
+    /** The user's when the password was checked. */
+    epoch: p.uuid().nullable(),
     expiresAt: p.datetime(3),
     createdAt: p.datetime(3).defaultRaw("now()"),
     updatedAt: p.datetime(3).defaultRaw("now()"),
