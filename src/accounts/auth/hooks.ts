@@ -211,7 +211,7 @@ class SignInHooks {
     const { authSecret, clock, metrics } = this.#context;
     const { newSession } = endpoint.context;
     const { client, em, user, idp, identityEmail, passkey } = authRequest();
-    if (!newSession || !user) return;
+    if (!user) return;
     const now = clock.now();
     const provider = sessionProvider();
     const token = readSignedCookie(client.cookie, SESSION_COOKIE, authSecret);
@@ -223,12 +223,15 @@ class SignInHooks {
       (previous.provider === provider || (passkey !== null && previous.provider === null)) &&
       isActive(previous, now);
     if (token !== null && isConfirmed) {
-      await em.nativeUpdate(UserSession, { token }, { authenticatedAt: new Date(now), provider });
+      if (newSession)
+        await em.nativeUpdate(UserSession, { token }, { authenticatedAt: new Date(now), provider });
+      // The library has replaced the cookie, or removed it until the code is entered.
       await endpoint.setSignedCookie(SESSION_COOKIE, token, authSecret, {
         ...cookieAttributes,
         maxAge: Math.floor((previous.expiresAt.getTime() - now) / 1000),
       });
     }
+    if (!newSession) return;
     const ended = isConfirmed ? newSession.session.token : token;
     if (ended !== null) await em.nativeDelete(UserSession, { token: ended });
     const principal = {

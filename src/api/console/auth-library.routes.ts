@@ -21,10 +21,10 @@ export function libraryRoutes(accounts: AccountServices, guards: SessionGuards):
   /** The code completes a sign-in, or turns two-factor authentication on. */
   const codeForm: RequestHandler[] = [
     ...sameOriginForm,
-    (request, response, next) => {
-      if (request.headers.cookie?.includes(`${TWO_FACTOR_COOKIE}=`)) next();
-      else void guards.ownAccount(request, response, next);
-    },
+    (request, response, next) =>
+      request.headers.cookie?.includes(`${TWO_FACTOR_COOKIE}=`)
+        ? next()
+        : guards.ownAccount(request, response, next),
   ];
 
   post("/sign-in/email", [...sameOriginForm, requireSecureCookies]);

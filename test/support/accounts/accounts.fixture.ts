@@ -36,20 +36,20 @@ export async function openAccounts<App extends SharedApp = SharedApp>(given?: Ap
     trySignIn: (user: Credentials, headers = {}) => post("/auth/sign-in/email", credentialsOf(user), headers),
     isSignedIn: async (browser: SessionClient) => (await browser.get("/auth/session")).status === 200,
     /** Creates a user with two-factor authentication. */
-    async newSecuredUser(...args: Parameters<typeof newUser>): Promise<SecuredUser> {
+    newSecuredUser: async (...args: Parameters<typeof newUser>): Promise<SecuredUser> => {
       const user = await newUser(...args);
       const browser = await signIn(app, user);
       return { ...user, browser, ...(await enableTwoFactor(browser, user)) };
     },
     /** Returns the actions in the audit log that a user did or that concern them, oldest first. */
-    async actsOf(email: string): Promise<string[]> {
+    actsOf: async (email: string): Promise<string[]> => {
       const rows = await app.database.query<{ action: string }>(
         sql`select action from audit_entry where actor = ${email} or subject = ${email} order by id`,
       );
       return rows.map(({ action }) => action);
     },
     /** Requests a link for a forgotten password and returns its token. */
-    async resetToken(email: string): Promise<string> {
+    resetToken: async (email: string): Promise<string> => {
       await post("/auth/password/forgotten", { email });
       return extractLinkToken(await waitForMail(app, email, "password_reset"), "reset-password");
     },
