@@ -177,7 +177,7 @@ describe("signing in", () => {
       if (round === 0)
         expectFailure(await enter(browser, totpCode(user.uri, 1)), 400, "again with your password");
     }
-    const locked = await enter(await halfway(user), totpCode(user.uri, 1));
+    const locked = await enterRecoveryCode(await halfway(user), user.recoveryCodes[0]);
     expectFailure(locked, 429);
     expect(locked.headers.get("retry-after")).toBe("900");
     const failures = async () => (await actsOf(user.email)).filter((act) => act === "session.sign_in_failed");

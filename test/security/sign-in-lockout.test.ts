@@ -1,55 +1,33 @@
 /** Password guessing by others must not lock a user out of their account. */
 import { randomInt } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import type { ThrottleAttempt } from "../../src/accounts/auth/throttle.ts";
-import {
-  createTestUser,
-  createSessionClient,
-  signIn,
-  type SessionClient,
-  type TestUser,
-} from "../support/accounts/session-client.ts";
+import * as accounts from "../support/accounts/accounts.fixture.ts";
 import { ACCOUNT_ENV } from "../support/accounts/mails.ts";
-import { expectData, expectFailure } from "../support/app/assertions.ts";
-import { createFakeClock, DAY_MS, type FakeClock } from "../support/fake-clock.ts";
-import type { ApiResponse } from "../support/app/app-instance.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { startTestApp } from "../support/app/app.fixture.ts";
+import { createFakeClock, DAY_MS } from "../support/fake-clock.ts";
+
+const { NEW_PASSWORD, createSessionClient, credentialsOf, expectData, expectFailure } = accounts;
+type Browser = accounts.SessionClient;
 
 const WRONG = "not my password";
 const BROWSER_COOKIE = /__Host-waymark_browser_[0-9a-f]{16}=[^;]+/;
 
-let app: TestApp;
-let clock: FakeClock;
-let agent: TestOrganization;
-
-beforeAll(async () => {
-  clock = createFakeClock();
-  app = await startTestApp(ACCOUNT_ENV, { clock });
-  agent = await app.createOrganization("agent");
-});
+const clock = createFakeClock();
+const { app, newUser, signIn } = await accounts.openAccounts(await startTestApp(ACCOUNT_ENV, { clock }));
 afterAll(() => app[Symbol.asyncDispose]());
 
-const newPerson = (): Promise<TestUser> => createTestUser(app, { organizationId: agent.id, role: "owner" });
 const ipv4 = (): string => `10.${randomInt(256)}.${randomInt(256)}.${randomInt(1, 255)}`;
 
 /** Returns a known browser of the account without a session. */
-async function knownBrowser(person: TestUser): Promise<SessionClient> {
-  const { cookie } = await signIn(app, person);
-  return createSessionClient(app, BROWSER_COOKIE.exec(cookie)?.[0]);
+async function knownBrowser(user: accounts.Credentials): Promise<Browser> {
+  return createSessionClient(app, BROWSER_COOKIE.exec((await signIn(user)).cookie)?.[0]);
 }
 
-function tryFrom(
-  address: string,
-  email: string,
-  password: string,
-  browser = createSessionClient(app),
-): Promise<ApiResponse> {
-  const body = JSON.stringify({ email, password });
-  return browser.call("/auth/sign-in/email", {
-    method: "POST",
-    headers: { "x-forwarded-for": address },
-    body,
-  });
+function tryFrom(address: string, user: accounts.Credentials, browser = createSessionClient(app)) {
+  const headers = { "x-forwarded-for": address };
+  const body = JSON.stringify(credentialsOf(user));
+  return browser.call("/auth/sign-in/email", { method: "POST", headers, body });
 }
 
 /** Empties a bucket, as failed attempts would. */
@@ -57,41 +35,34 @@ async function empty(bucket: ThrottleAttempt): Promise<void> {
   while (await app.accounts.throttle.tryTake(bucket)) continue;
 }
 
-/** Ten wrong passwords from one network. */
-async function attackFrom(address: string, email: string): Promise<void> {
+/** Ten wrong passwords. */
+async function attack(from: () => string, { email }: accounts.Credentials, browser?: Browser): Promise<void> {
   for (let index = 0; index < 10; index += 1)
-    expectFailure(await tryFrom(address, email, `${WRONG} ${index}`), 401);
-  expectFailure(await tryFrom(address, email, WRONG), 429, "Too many attempts");
+    expectFailure(await tryFrom(from(), { email, password: `${WRONG} ${index}` }, browser), 401);
 }
 
 describe("ten wrong passwords from one network", () => {
-  // evidence: sign-in-throttle-per-network
-  it("lock only that network out of the account", async () => {
-    const { email, password } = await newPerson();
-    const attacker = ipv4();
-    await attackFrom(attacker, email);
-    expectFailure(await tryFrom(attacker, email, password), 429);
-    expectData(await tryFrom(ipv4(), email, password));
-  });
-
-  // evidence: sign-in-throttle-ipv6-network
-  it("count for a whole IPv6 /64", async () => {
-    const { email, password } = await newPerson();
-    await attackFrom("2001:db8:7:1::1", email);
-    expectFailure(await tryFrom("2001:db8:7:1:ffff::2", email, password), 429);
-    expectData(await tryFrom("2001:db8:7:2::1", email, password));
+  // evidence: sign-in-throttle-per-network, sign-in-throttle-ipv6-network
+  it.each([
+    ["an IPv4 address", "10.1.2.3", "10.1.2.3", "10.1.2.4"],
+    ["an IPv6 /64", "2001:db8:7:1::1", "2001:db8:7:1:ffff::2", "2001:db8:7:2::1"],
+  ])("lock only that network out of the account: %s", async (_, attacker, same, other) => {
+    const user = await newUser();
+    await attack(() => attacker, user);
+    expectFailure(await tryFrom(same, user), 429, "Too many attempts");
+    expectData(await tryFrom(other, user));
   });
 });
 
 describe("an account with a hundred attempts from many networks", () => {
   // evidence: sign-in-throttle-unknown-browsers
   it("returns 429 to unknown browsers, whether or not the account exists", async () => {
-    const person = await newPerson();
-    for (const email of [person.email, `unknown.${randomInt(1e9)}@test.example`]) {
+    const user = await newUser();
+    for (const email of [user.email, `unknown.${user.email}`]) {
       for (let index = 0; index < 100; index += 1)
         await app.accounts.throttle.take(["sign-in-total-account", email]);
       await empty(["sign-in-total-account", email]);
-      expectFailure(await tryFrom(ipv4(), email, person.password), 429, "Too many attempts");
+      expectFailure(await tryFrom(ipv4(), { ...user, email }), 429, "Too many attempts");
     }
   });
 });
@@ -99,58 +70,50 @@ describe("an account with a hundred attempts from many networks", () => {
 describe("a browser that signed in to the account before", () => {
   // evidence: sign-in-known-browser-during-attack
   it("can sign in during an attack, even from the attacker's network", async () => {
-    const person = await newPerson();
-    const browser = await knownBrowser(person);
-    const attacker = ipv4();
-    await empty(["sign-in-total-account", person.email]);
+    const user = await newUser();
+    const [browser, attacker] = [await knownBrowser(user), ipv4()];
+    await empty(["sign-in-total-account", user.email]);
     await empty(["sign-in-address", attacker]);
-    expectFailure(await tryFrom(attacker, person.email, person.password), 429);
-    expectData(await tryFrom(attacker, person.email, person.password, browser));
+    expectFailure(await tryFrom(attacker, user), 429);
+    expectData(await tryFrom(attacker, user, browser));
   });
 
   // evidence: sign-in-known-browser-own-limit
   it("has its own limit of ten wrong passwords, which locks no other browser out", async () => {
-    const person = await newPerson();
-    const browser = await knownBrowser(person);
-    const other = await knownBrowser(person);
-    for (let index = 0; index < 10; index += 1)
-      expectFailure(await tryFrom(ipv4(), person.email, WRONG, browser), 401);
-    expectFailure(await tryFrom(ipv4(), person.email, person.password, browser), 429);
-    expectData(await tryFrom(ipv4(), person.email, person.password, other));
+    const user = await newUser();
+    const [browser, other] = [await knownBrowser(user), await knownBrowser(user)];
+    await attack(ipv4, user, browser);
+    expectFailure(await tryFrom(ipv4(), user, browser), 429);
+    expectData(await tryFrom(ipv4(), user, other));
   });
 
   it("is recognised by an HttpOnly host-only cookie for 90 days", async () => {
-    const { email, password } = await newPerson();
-    const answer = await tryFrom(ipv4(), email, password);
+    const answer = await tryFrom(ipv4(), await newUser());
     const text = answer.headers.getSetCookie().find((one) => BROWSER_COOKIE.test(one)) ?? "";
-    const [, ...attributes] = text.split("; ");
-    expect(new Set(attributes)).toEqual(
+    expect(new Set(text.split("; ").slice(1))).toEqual(
       new Set(["Max-Age=7776000", "Path=/", "HttpOnly", "Secure", "SameSite=Lax"]),
     );
   });
 });
 
 describe("a browser is not known", () => {
-  const cases: Record<string, (person: TestUser, known: SessionClient) => Promise<SessionClient>> = {
-    "to another account": async (_person, known) => {
-      const other = await knownBrowser(await newPerson());
-      const [name] = known.cookie.split("=");
-      return createSessionClient(app, `${name}=${other.cookie.slice(other.cookie.indexOf("=") + 1)}`);
+  const cases: Record<string, (user: accounts.TestUser, known: Browser) => Promise<Browser>> = {
+    "to another account": async (_user, { cookie }) => {
+      const other = await knownBrowser(await newUser());
+      return createSessionClient(app, `${cookie.split("=")[0]}=${other.cookie.split("=")[1]}`);
     },
-    "with a forged signature": async (_person, known) =>
-      createSessionClient(app, `${known.cookie.slice(0, -12)}AAAAAAAA%3D`),
-    "after the password was changed": async (person, known) => {
-      const session = await signIn(app, person);
-      const next = { current_password: person.password, new_password: "another heron at the weir" };
-      expectData(await session.post("/auth/password/change", next));
+    "with a forged signature": async (_user, { cookie }) =>
+      createSessionClient(app, `${cookie.slice(0, -12)}AAAAAAAA%3D`),
+    "after the password was changed": async (user, known) => {
+      const next = { current_password: user.password, new_password: NEW_PASSWORD };
+      expectData(await (await signIn(user)).post("/auth/password/change", next));
       return known;
     },
-    "after the user ended the other sessions": async (person, known) => {
-      await signIn(app, person);
-      expectData(await (await signIn(app, person)).call("/auth/sessions", { method: "DELETE" }));
+    "after the user ended the other sessions": async (user, known) => {
+      expectData(await (await signIn(user)).call("/auth/sessions", { method: "DELETE" }));
       return known;
     },
-    "after 90 days": async (_person, known) => {
+    "after 90 days": async (_user, known) => {
       clock.advance(90 * DAY_MS);
       // Sessions that other tests start would have ended already.
       onTestFinished(() => clock.jump(-90 * DAY_MS));
@@ -158,10 +121,10 @@ describe("a browser is not known", () => {
     },
   };
 
-  it.each(Object.keys(cases))("%s", async (name) => {
-    const person = await newPerson();
-    const browser = await cases[name]!(person, await knownBrowser(person));
-    await empty(["sign-in-total-account", person.email]);
-    expectFailure(await tryFrom(ipv4(), person.email, person.password, browser), 429);
+  it.each(Object.entries(cases))("%s", async (_name, prepare) => {
+    const user = await newUser();
+    const browser = await prepare(user, await knownBrowser(user));
+    await empty(["sign-in-total-account", user.email]);
+    expectFailure(await tryFrom(ipv4(), user, browser), 429);
   });
 });

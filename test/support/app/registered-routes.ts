@@ -12,7 +12,7 @@ interface Layer {
   path?: string;
   match(path: string): boolean;
   route?: { path: string | string[]; methods: Record<string, boolean> };
-  handle: { stack?: Layer[] };
+  handle: { stack?: Layer[]; length: number };
 }
 
 const PREFIXES = ["/v1", "/auth", "/console-api"];
@@ -61,9 +61,12 @@ function innerLayers({ handle }: Layer): Layer[] {
   );
 }
 
+const ERROR_HANDLER_PARAMETERS = 4;
+
 /** True for the router of the console's pages: it has handlers without a route. Routers below `/v1` can have middlewares. */
 function isPage(layer: Layer): boolean {
-  return !isV1(layer) && innerLayers(layer).some(({ route }) => !route);
+  const isHandler = ({ route, handle }: Layer) => !route && handle.length !== ERROR_HANDLER_PARAMETERS;
+  return !isV1(layer) && innerLayers(layer).some(isHandler);
 }
 
 function isV1(layer: Layer): boolean {
