@@ -113,7 +113,7 @@ export async function revokeSessions(
   const { id, token } = toKeep;
   const epoch = randomUUID();
   await em.nativeUpdate(User, { id: userId }, { epoch });
-  // With a two-factor code still missing, or trusting the browser.
+  // With a two-factor code still missing.
   await em.nativeDelete(UserVerification, { value: userId });
   const kept = { user: userId, ...(id ? { id } : { token: token ?? "" }) };
   await em.nativeUpdate(UserSession, kept, { epoch });

@@ -196,6 +196,7 @@ describe("401", () => {
     expectFailure(await trySignIn(user), 401, "address or password");
   });
 
+  // evidence: two-factor-enrollment-ends-partial-sign-in
   it.each([false, true])(
     "for a sign-in that was in progress when the user's sessions were revoked, with two-factor authentication: %s",
     async (isSecured) => {

@@ -121,6 +121,7 @@ async function staleTwoFactor(opener: string, actionLabel: string) {
   await context.addCookies(browserCookies(app, session.cookie));
   await page.goto("/security");
   await page.getByRole("button", { name: opener }).click();
+  await page.getByRole("dialog").getByLabel("Your password", { exact: true }).fill(owner.password);
   const action = page.getByRole("dialog").getByRole("button", { name: actionLabel });
   return {
     page,

@@ -156,7 +156,7 @@ class SignInHooks {
   }
 
   /** Takes an attempt at a code. A used TOTP code is rejected before the library sees it, which would end the sign-in. */
-  async beforeCode({ path, body, context }: Endpoint): Promise<void> {
+  async beforeCode({ path, body, context }: Endpoint) {
     const { throttle, authSecret } = this.#context;
     const request = authRequest();
     const { client, principal } = request;
@@ -166,12 +166,14 @@ class SignInHooks {
     const verification: { value: string; epoch?: string | null } | null =
       challenge === null ? null : await context.internalAdapter.findVerificationValue(challenge);
     const id = challenge === null ? principal?.user.id : verification?.value;
-    if (id === undefined) return;
+    if (id === undefined) return undefined;
     request.user = await this.#findUser({ id });
     if (verification && verification.epoch !== request.user?.epoch) throw signInEndedError();
     const isUsed =
       path === "/two-factor/verify-totp" && !(await throttle.tryTake(["totp-replay", `${id} ${body?.code}`]));
     if (isUsed) throw wrongCodeError();
+    // A trusted browser would need no code for a month (docs/decisions/0053).
+    return { context: { body: { ...body, trustDevice: false } } };
   }
 
   /** Rejects a user whose organisation is suspended, or who must use single sign-on. */

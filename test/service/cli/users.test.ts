@@ -60,10 +60,8 @@ describe("user reset-two-factor", () => {
     });
 
     expectFailure(await user.browser.get("/auth/session"), 401);
-    expectFailure(
-      await halfSignedIn.post("/auth/two-factor", { code: totpCode(user.uri, 1), kind: "totp" }),
-      401,
-    );
+    const code = totpCode(user.uri, 1);
+    expectFailure(await halfSignedIn.post("/auth/two-factor/verify-totp", { code }), 401);
     const stored = await app.database.query(
       sql`select from user_two_factor where user_id = ${user.id}::uuid`,
     );
@@ -71,7 +69,7 @@ describe("user reset-two-factor", () => {
     const browser = await signIn(app, user);
     expect(expectData(await browser.get("/auth/session")).user.has_two_factor).toBe(false);
     // The user can set it up again.
-    expectData(await browser.post("/auth/two-factor/begin", { password }));
+    expectData(await browser.post("/auth/two-factor/enable", { password }));
   });
 
   it("records an audit entry and mails the user", async () => {

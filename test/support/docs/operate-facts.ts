@@ -34,7 +34,8 @@ const drainDelayMs = toConfig(readEnv({ NODE_ENV: "production" })).http.shutdown
 const stopMs = valueOf("api/server/server#STOP_TIMEOUT_MS");
 const stuck = duration(valueOf("webhooks/dispatcher/worker#STUCK_AFTER_S") * SECOND_MS);
 const graceSeconds = numberIn("docker-compose.yml", /stop_grace_period: (\d+)s/);
-const recoveryCodes = count("accounts/two-factor/recovery-codes#CODE_COUNT");
+/** Of better-auth. */
+const recoveryCodes = count(10);
 const idempotencyStorage = [
   count(IDEMPOTENCY_STORAGE_LIMITS.records),
   bytes(IDEMPOTENCY_STORAGE_LIMITS.bytes),
