@@ -89,7 +89,6 @@ const pages = factsOf("docs/operate/", {
     "Metrics > waymark_webhook_deliveries_in_flight": [count(MAX_IN_FLIGHT)],
     "Metrics > waymark_webhook_deliveries_on_hold": [count(PENDING_COUNT_LIMIT)],
     "Metrics > waymark_websocket_connections": [count(subscriptionLimits.connections)],
-    "Metrics > waymark_password_hashes_total": [recoveryCodes],
     Traces: [count("core/tracing/sdk#MAX_QUEUED_SPANS")],
   },
   "upgrade.md": {
