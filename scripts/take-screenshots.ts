@@ -177,7 +177,7 @@ async function signIn(context: BrowserContext, { email, password }: Login): Prom
   await page.goto("/sign-in");
   await page.getByLabel("E-mail").fill(email);
   await page.getByLabel("Password", { exact: true }).fill(password);
-  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
   await page.getByRole("heading", { level: 1, name: "Dashboard" }).waitFor();
   return page;
 }

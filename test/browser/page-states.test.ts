@@ -180,7 +180,7 @@ describe("access", () => {
     const { fill, activate } = createMouseUser(page);
     await fill(page.getByLabel("E-mail"), owner.email);
     await fill(page.getByLabel("Password", { exact: true }), owner.password);
-    await activate(page.getByRole("button", { name: "Sign in" }));
+    await activate(page.getByRole("button", { name: "Sign in", exact: true }));
     await expectVisible(page.getByRole("link", { name: "STATE-2" }));
     expect(pathOf(page)).toBe("/jobs?q=STATE-2");
   });
@@ -253,7 +253,7 @@ describe("access", () => {
     await fill(page.getByLabel("E-mail"), operator.email);
     await fill(page.getByLabel("Password", { exact: true }), operator.password);
     const arrived = page.waitForURL("**/operator/agenda/", { waitUntil: "commit" });
-    await activate(page.getByRole("button", { name: "Sign in" }));
+    await activate(page.getByRole("button", { name: "Sign in", exact: true }));
     await arrived;
     await expect.poll(() => page.content()).toContain("MongoDB is unreachable");
   });
@@ -264,7 +264,7 @@ describe("access", () => {
     const { fill, activate } = createMouseUser(page);
     await fill(page.getByLabel("E-mail"), member.email);
     await fill(page.getByLabel("Password", { exact: true }), "not the password at all");
-    await activate(page.getByRole("button", { name: "Sign in" }));
+    await activate(page.getByRole("button", { name: "Sign in", exact: true }));
     await expectVisible(page.getByRole("alert").getByRole("link", { name: /^Guide: Getting access/ }));
     expect(pathOf(page)).toBe("/sign-in");
   });

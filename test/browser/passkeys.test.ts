@@ -175,6 +175,7 @@ it("lets a user who must use two-factor authentication add a passkey instead, an
 it("offers no passkeys in a browser without WebAuthn", async () => {
   const owner = await newOwner();
   const { page, context, passkeys } = await openSecurityPage(owner);
+  await expectVisible(passkeys.getByText("You have no passkeys."));
   await context.addInitScript("delete globalThis.PublicKeyCredential");
   await page.reload();
   await expectVisible(passkeys.getByText("This browser can’t use passkeys."));

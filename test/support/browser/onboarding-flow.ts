@@ -33,7 +33,7 @@ export async function signInByForm(
 ): Promise<void> {
   await user.fill(page.getByLabel("E-mail"), email);
   await user.fill(page.getByLabel("Password", { exact: true }), password);
-  await user.activate(page.getByRole("button", { name: "Sign in" }));
+  await user.activate(page.getByRole("button", { name: "Sign in", exact: true }));
   await page.getByRole("heading", { level: 1, name: "Dashboard" }).waitFor();
 }
 
