@@ -1,7 +1,7 @@
 /** Passes requests of the routes below `/auth` to better-auth, with what its hooks need to know about them. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { EntityManager } from "@mikro-orm/postgresql";
-import { invariant } from "../../core/errors.ts";
+import { AppError, invariant } from "../../core/errors.ts";
 import type { Reader } from "../../core/postgres/database.ts";
 import type { OAuthProvider } from "better-auth/oauth2";
 import type { User } from "../../organizations/api.ts";
@@ -89,7 +89,7 @@ export async function handleAuthRequest(
   const request = new Request(url, {
     method,
     headers,
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(body !== undefined && { body: toJson(body) }),
   });
   const state: AuthRequest = {
     client,
@@ -109,5 +109,14 @@ export async function handleAuthRequest(
     return await current.run(state, () => auth.handler(request));
   } catch (error) {
     throw state.user ? await diagnostics.explain(error, state.user.id) : error;
+  }
+}
+
+/** Throws BadRequestException for lists in lists that `JSON.parse` accepts and `JSON.stringify` doesn't. */
+function toJson(body: unknown): string {
+  try {
+    return JSON.stringify(body);
+  } catch (error) {
+    throw new AppError("BadRequestException", "The body is nested too deeply", { cause: error });
   }
 }
