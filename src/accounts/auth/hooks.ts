@@ -129,14 +129,14 @@ class SignInHooks {
 
   /** Takes an attempt at the password. Throws TooManyRequestsException. */
   async beforePassword({ body }: Endpoint) {
-    const given: { email?: unknown; password?: unknown } = body ?? {};
+    const given = bodyOf(body);
     // The library rejects them.
-    if (typeof given.email !== "string" || typeof given.password !== "string") return undefined;
+    if (typeof given["email"] !== "string" || typeof given["password"] !== "string") return undefined;
     const request = authRequest();
     const { client } = request;
-    const email = normalizeEmail(given.email);
+    const email = normalizeEmail(given["email"]);
     const isPossible =
-      given.password.length <= MAX_PASSWORD_LENGTH && accountEmail.safeParse(given.email).success;
+      given["password"].length <= MAX_PASSWORD_LENGTH && accountEmail.safeParse(given["email"]).success;
     if (isPossible) request.user = await this.#findUser({ email });
     const browser = this.#knownBrowsers.find(client.cookie, request.user);
     request.attempts =
@@ -152,7 +152,7 @@ class SignInHooks {
       email,
     ]);
     if (!isPossible) throw wrongCredentialsError();
-    return { context: { body: { ...body, email } } };
+    return { context: { body: { ...given, email } } };
   }
 
   /** Takes an attempt at a code. A used TOTP code is rejected before the library sees it, which would end the sign-in. */
@@ -170,10 +170,11 @@ class SignInHooks {
     request.user = await this.#findUser({ id });
     if (verification && verification.epoch !== request.user?.epoch) throw signInEndedError();
     const isUsed =
-      path === "/two-factor/verify-totp" && !(await throttle.tryTake(["totp-replay", `${id} ${body?.code}`]));
+      path === "/two-factor/verify-totp" &&
+      !(await throttle.tryTake(["totp-replay", `${id} ${String(bodyOf(body)["code"])}`]));
     if (isUsed) throw wrongCodeError();
     // A trusted browser would need no code for a month (docs/decisions/0053).
-    return { context: { body: { ...body, trustDevice: false } } };
+    return { context: { body: { ...bodyOf(body), trustDevice: false } } };
   }
 
   /** Rejects a user whose organisation is suspended, or who must use single sign-on. */
@@ -301,6 +302,8 @@ const withoutTokens = () =>
       ].map((name) => [name, undefined]),
     ),
   });
+
+const bodyOf = (body: unknown): Record<string, unknown> => (body ?? {}) as Record<string, unknown>;
 
 const locationOf = (returned: unknown): string =>
   isAPIError(returned) ? (new Headers(returned.headers).get("location") ?? "") : "";
