@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { errorCodeByStatus, expectEnvelope } from "../support/app/assertions.ts";
+import { expectEnvelope } from "../support/app/assertions.ts";
+import { errorCodeByStatus } from "../support/app/error-codes.ts";
 import {
   anyJson,
   feedParameters,

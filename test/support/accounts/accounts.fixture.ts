@@ -6,7 +6,8 @@ import { extractLinkToken, waitForMail } from "./mails.ts";
 import { createSessionClient, createTestUser, enableTwoFactor, signIn } from "./session-client.ts";
 import type { Credentials, SessionClient, TestUser, TwoFactorSetup } from "./session-client.ts";
 
-export * from "./session-client.ts";
+export { VALID_PASSWORD, createSessionClient, enableTwoFactor, signIn } from "./session-client.ts";
+export type { Credentials, SessionClient, TestUser } from "./session-client.ts";
 export { listMailsTo, randomClientIpHeader, waitForMail } from "./mails.ts";
 export { totpCode } from "./totp.ts";
 export { expectData, expectFailure, expectProblems, withoutRequestId } from "../app/assertions.ts";

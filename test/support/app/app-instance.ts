@@ -1,5 +1,4 @@
 /** Starts an app instance in the test's process on an existing database, which several instances can share. */
-import { errorCodeByStatus } from "./assertions.ts";
 import { Agent } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +8,7 @@ import { toConfig } from "../../../src/config/config.ts";
 import { readEnv } from "../../../src/config/env.ts";
 import { openSecretBox } from "../../../src/dev/secret-key.ts";
 import { openMongo } from "../../../src/core/mongo.ts";
+import { errorCodeByStatus } from "./error-codes.ts";
 import { expectToMatchContract } from "./openapi-contract.ts";
 import { TEST_SECRET } from "../test-secret.ts";
 

@@ -2,26 +2,9 @@
 import { expect } from "vitest";
 import type { Problem } from "../../../src/core/errors.ts";
 import type { ApiResponse } from "./app-instance.ts";
+import { errorCodeByStatus } from "./error-codes.ts";
 
 const REQUEST_ID = /^req_[0-9A-HJKMNP-TV-Z]{26}$/;
-
-/** The error code of each error status. */
-export const errorCodeByStatus: Readonly<Record<number, string>> = {
-  400: "BadRequestException",
-  401: "UnauthorizedException",
-  403: "ForbiddenException",
-  404: "NotFoundException",
-  405: "MethodNotAllowedException",
-  409: "ConflictException",
-  410: "GoneException",
-  412: "PreconditionFailedException",
-  413: "PayloadTooLargeException",
-  415: "UnsupportedMediaTypeException",
-  422: "UnprocessableEntityException",
-  429: "TooManyRequestsException",
-  500: "InternalServerErrorException",
-  503: "ServiceUnavailableException",
-};
 
 /** Expects the response envelope, success or failure. */
 export function expectEnvelope({ headers, body }: ApiResponse): void {
