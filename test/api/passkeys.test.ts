@@ -1,6 +1,9 @@
 /** Passkeys: adding, signing in, confirming one's identity, and what the server refuses. */
 import { beforeAll, describe, expect, it } from "vitest";
+import { resetTwoFactor } from "../../src/accounts/two-factor/reset.ts";
+import { NO_SOURCE } from "../../src/audit/api.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
+import { systemActor } from "../../src/core/principal.ts";
 import {
   addPasskey,
   createPasskey,
@@ -277,11 +280,13 @@ describe("signing in with a passkey", () => {
     const browser = createSessionClient(app);
     const { challenge } = expectData(await browser.get("/auth/passkey/generate-authenticate-options"));
     const response = createPasskey(app.url).assert(challenge);
-    const attempts = Array.from({ length: 61 }, () =>
+    const attempts = Array.from({ length: 80 }, () =>
       browser.post("/auth/passkey/verify-authentication", { response }),
     );
     const statuses = (await Promise.all(attempts)).map(({ status }) => status);
-    expect(statuses.filter((status) => status === 429)).toHaveLength(1);
+    // One token comes back in 5 s.
+    expect(statuses.filter((status) => status !== 429).length).toBeGreaterThanOrEqual(60);
+    expect(statuses).toContain(429);
   });
 });
 
@@ -327,6 +332,17 @@ describe("a user's passkeys", () => {
     expectFailure(await post(browser, "delete", { id: "x" }), 400);
     for (const name of ["", "a".repeat(61), "a\nb"])
       expectFailure(await post(browser, "update", { id, name }), 400);
+  });
+
+  it("are removed when the operator resets two-factor authentication", async () => {
+    const { email, passkey } = await passkeyUser();
+    const deps = { database: app.database, mails: { enqueue: async () => undefined }, pageUrl: String };
+    await resetTwoFactor(deps, { ...NO_SOURCE, actor: systemActor }, email);
+    expectFailure(await signInWithPasskey(createSessionClient(app), passkey), 401);
+    expect((await actsOf(email)).at(-1)).toEqual({
+      action: "two_factor.reset",
+      details: { sessions_ended: 1, passkeys_removed: 1 },
+    });
   });
 
   it("cannot be listed or changed without a session", async () => {
