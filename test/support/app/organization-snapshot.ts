@@ -49,6 +49,7 @@ const otherTables = new Set([
   "request_log",
   "request_usage",
   "user_credential",
+  "user_passkey",
   "user_session",
   "user_two_factor",
   "user_verification",
