@@ -133,6 +133,8 @@ interface CachedKey {
 
 export const POLL_INTERVAL_MS = 400;
 const TTL_MS = 900;
+/** Without requests for this long, polls stop until the next request. */
+const IDLE_AFTER_MS = 10_000;
 const MAX_CACHED_KEYS = 50_000;
 /** Look-ups that found no key are cached for this long; at most MAX_MISSES of them, the latest. */
 const MISS_TTL_MS = 10_000;
@@ -141,7 +143,7 @@ const MAX_MISSES = 10_000;
 const MAX_CHANGED_PER_POLL = 1_000;
 
 /**
- * Keys in memory. Every 400 ms it polls the access revision and drops keys that changed since. It serves keys only while the
+ * Keys in memory. Every 400 ms it polls the access revision and drops keys that changed since, unless no key was used for 10 s. It serves keys only while the
  * last poll is fresh, so every process rejects a revoked key within a second, even without its database.
  */
 class KeyCache implements Disposable {
@@ -153,17 +155,21 @@ class KeyCache implements Disposable {
   #revision: number | null = null;
   /** On the monotonic clock, so that setting the wall clock back doesn't extend it. */
   #validUntilMs = 0;
+  #lastUsedMs = performance.now();
   readonly #timer: NodeJS.Timeout;
 
   constructor(database: Queryable) {
     this.#database = database;
-    // A failed poll needs no log entry: the cache expires, and the next request queries the database itself.
-    this.#timer = setInterval(() => void this.#poll().catch(() => undefined), POLL_INTERVAL_MS).unref();
+    this.#timer = setInterval(() => {
+      if (performance.now() < this.#lastUsedMs + IDLE_AFTER_MS) this.#startPoll();
+    }, POLL_INTERVAL_MS).unref();
   }
 
   /** Returns the unrevoked key with this prefix, null if there is none, undefined if the cache can't tell: call `load`. */
   get(prefix: string): CachedKey | null | undefined {
     const nowMs = performance.now();
+    if (nowMs >= this.#lastUsedMs + IDLE_AFTER_MS) this.#startPoll();
+    this.#lastUsedMs = nowMs;
     if (nowMs >= this.#validUntilMs) return undefined;
     return this.#keys.get(prefix) ?? ((this.#misses.get(prefix) ?? 0) > nowMs ? null : undefined);
   }
@@ -190,6 +196,11 @@ class KeyCache implements Disposable {
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
+  }
+
+  /** A failed poll needs no log entry: the cache expires, and the next request queries the database itself. */
+  #startPoll(): void {
+    void this.#poll().catch(() => undefined);
   }
 
   async #poll(): Promise<void> {

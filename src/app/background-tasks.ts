@@ -7,7 +7,7 @@ import { purgeIdempotencyRecords, trimIdempotencyRecords } from "../idempotency/
 import { compactCounters } from "../jobs/api.ts";
 import { databaseNowMs } from "../core/postgres/clock.ts";
 import type { AppContext } from "./context.ts";
-import { startIntervalTask } from "../core/concurrency/interval-task.ts";
+import { IDLE, startIntervalTask } from "../core/concurrency/interval-task.ts";
 import { SECOND_MS, MINUTE_MS, HOUR_MS } from "../core/time.ts";
 import { ensureDailyPartitions } from "../request-log/api.ts";
 import { ensurePartitions } from "../webhooks/api.ts";
@@ -28,9 +28,21 @@ export function startBackgroundTasks(
     [
       "compact job counters",
       SECOND_MS,
-      async () => metrics.compactedJobCounterDeltas.inc(await compactCounters(database)),
+      async () => {
+        const compacted = await compactCounters(database);
+        metrics.compactedJobCounterDeltas.inc(compacted);
+        return compacted === 0 ? IDLE : undefined;
+      },
     ],
-    ["measure feed lag", 5 * SECOND_MS, async () => metrics.feedLag.set(await feedLagSeconds(database))],
+    [
+      "measure feed lag",
+      5 * SECOND_MS,
+      async () => {
+        const seconds = await feedLagSeconds(database);
+        metrics.feedLag.set(seconds);
+        return seconds === 0 ? IDLE : undefined;
+      },
+    ],
     ["record key use", 10 * SECOND_MS, () => verifier.flushLastUsed()],
     ["purge idempotency", MINUTE_MS, () => purgeIdempotencyRecords(database)],
     [

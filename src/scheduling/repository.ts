@@ -2,6 +2,7 @@
 import { MongoJobRepository } from "@agendajs/mongo-backend";
 import type { AgendaBackend, JobParameters, JobRepositoryOptions } from "agenda";
 import { ObjectId, type Db } from "mongodb";
+import { singleFlight } from "../core/concurrency/single-flight.ts";
 import { TASKS_COLLECTION, taskId, type TaskHandler } from "./task.ts";
 
 export interface TaskRepositoryDeps {
@@ -20,6 +21,17 @@ const POLL_ORDER = { lockedAt: "asc", nextRunAt: "asc" } as const;
 
 export class TaskRepository extends MongoJobRepository {
   readonly #deps: TaskRepositoryDeps;
+  #scanAt = new Date();
+  /** Names of tasks that the last poll claimed. Agenda then asks for the next one. */
+  readonly #claimed = new Set<string>();
+  /** Agenda polls all names at once. They share one read of the index, which returns those with a due task. */
+  readonly #dueNames = singleFlight(
+    async () =>
+      new Set(
+        await this.collection.distinct("name", { name: { $gte: "" }, nextRunAt: { $lte: this.#scanAt } }),
+      ),
+    { ttlMs: 0 },
+  );
 
   constructor(deps: TaskRepositoryDeps) {
     super({ mongo: deps.db, db: { collection: TASKS_COLLECTION }, ensureIndex: false, sort: POLL_ORDER });
@@ -28,9 +40,14 @@ export class TaskRepository extends MongoJobRepository {
 
   /** Agenda does not catch the error of a poll. */
   override async getNextJobToRun(...search: PollArguments): Promise<JobParameters | undefined> {
-    if (this.#deps.stopping.aborted) return undefined;
+    const { stopping } = this.#deps;
+    const [name, nextScanAt] = search;
+    this.#scanAt = nextScanAt;
     try {
-      const job = await super.getNextJobToRun(...search);
+      if (stopping.aborted) return undefined;
+      const isDue = this.#claimed.delete(name) || (await this.#dueNames()).has(name);
+      const job = isDue && !stopping.aborted ? await super.getNextJobToRun(...search) : undefined;
+      if (job) this.#claimed.add(name);
       this.#deps.onPoll(null);
       return job;
     } catch (error) {

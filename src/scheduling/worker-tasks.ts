@@ -37,7 +37,7 @@ export function webhookHandlers(work: WebhookWork): TaskHandler[] {
 /** `sweep` sends all due mail, including mail that another process failed to send. */
 export function mailHandlers(work: Pick<WebhookWork, "sweep" | "purgeExpired">): TaskHandler[] {
   return [
-    recurringHandler("mails.sweep", 10 * SECOND_MS, () => work.sweep()),
+    recurringHandler("mails.sweep", 20 * SECOND_MS, () => work.sweep()),
     recurringHandler("mails.retention", HOUR_MS, () => work.purgeExpired()),
   ];
 }

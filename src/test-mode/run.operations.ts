@@ -93,8 +93,8 @@ export const startRun = restOperation({
     summary: "Run a test job through its life",
     description:
       "Changes the status of a test job step by step. Each step is a real change with its event and webhooks, as by a PATCH: " +
-      "a step to `failed` or `on_hold` also sets `failure_reason`, and no step clears it. The first step is applied within a " +
-      "second. For test keys only.",
+      "a step to `failed` or `on_hold` also sets `failure_reason`, and no step clears it. The first step is applied within two " +
+      "seconds. For test keys only.",
     body: {
       description: "The path.",
       examples: {

@@ -15,9 +15,12 @@ const OPEN_ENDPOINTS = sql`
   select endpoint.id from webhook_endpoint endpoint join organization on organization.id = endpoint.organization_id
   where ${canReceive}`;
 
-/** The ids (UUIDs) of endpoints with due retries, probes or expired leases, in case a scheduled wake-up was lost. */
-export async function endpointsWithDueRetries(database: Queryable): Promise<string[]> {
-  const rows = await database.query<{ endpoint_id: string }>(sql`
+/**
+ * The ids (UUIDs) of endpoints with due retries, probes or expired leases, in case a scheduled wake-up was lost. Null if there are
+ * none, and no delivery waits for its first attempt either.
+ */
+export async function endpointsWithDueRetries(database: Queryable): Promise<string[] | null> {
+  const rows = await database.query<{ endpoint_id: string | null }>(sql`
     select endpoint_id from (${endpointsWithPending(RETRYING)}) pending
     where endpoint_id in (${OPEN_ENDPOINTS}) and exists (
       select from webhook_delivery where ${RETRYING} and endpoint_id = pending.endpoint_id
@@ -26,8 +29,9 @@ export async function endpointsWithDueRetries(database: Queryable): Promise<stri
     -- Open circuits with a due probe and only deliveries that were never attempted.
     select endpoint_id from (${endpointsWithPending(NEVER_ATTEMPTED)}) pending
     where endpoint_id in (${OPEN_ENDPOINTS}) and endpoint_id in (
-      select id from webhook_endpoint where circuit_step is not null)`);
-  return rows.map((row) => row.endpoint_id);
+      select id from webhook_endpoint where circuit_step is not null)
+    union all select null where exists (select from webhook_delivery where ${NEVER_ATTEMPTED})`);
+  return rows.length === 0 ? null : rows.flatMap((row) => row.endpoint_id ?? []);
 }
 
 /** Deleted endpoints that still have pending deliveries, from events that were recorded during the deletion. */

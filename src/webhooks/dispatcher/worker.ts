@@ -1,7 +1,7 @@
 /** The webhook worker: a dispatcher with its LISTEN connection, its monitoring and the work of scheduled tasks. */
 import type { Registry } from "prom-client";
 import { listenToChannel } from "../../core/postgres/notify.ts";
-import { startIntervalTask } from "../../core/concurrency/interval-task.ts";
+import { IDLE, startIntervalTask } from "../../core/concurrency/interval-task.ts";
 import {
   countWorkers,
   endpointsWithDueRetries,
@@ -38,6 +38,7 @@ export async function startWebhookWorker(deps: WebhookWorkerDeps): Promise<Webho
   const metrics = createDeliveryMetrics(registry, () => dispatcher.deliveries.size);
   const dispatcher = new Dispatcher({ ...deps, metrics });
   let oldestDueAgeS = 0;
+  let lastFinishedMs = dispatcher.deliveries.lastFinishedMs;
 
   const listener = listenToChannel({
     url: databaseUrl,
@@ -53,12 +54,17 @@ export async function startWebhookWorker(deps: WebhookWorkerDeps): Promise<Webho
     oldestDueAgeS = ageS;
     metrics.oldestDueAge.set(ageS);
     metrics.onHold.set(onHold);
+    const wasIdle =
+      lastFinishedMs === dispatcher.deliveries.lastFinishedMs && dispatcher.deliveries.size === 0;
+    lastFinishedMs = dispatcher.deliveries.lastFinishedMs;
+    return ageS === 0 && wasIdle ? IDLE : undefined;
   });
 
   return {
     enqueueDue: (endpointId) => dispatcher.enqueueDue([endpointId]),
     async sweep() {
-      dispatcher.enqueueDue(await endpointsWithDueRetries(database));
+      const due = await endpointsWithDueRetries(database);
+      if (due !== null) dispatcher.enqueueDue(due);
     },
     problem() {
       const idleS =

@@ -1,6 +1,5 @@
 /** Disables endpoints that have only failed for days, or seconds in test mode. */
 import type { Database } from "../../core/postgres/database.ts";
-import { databaseNowMs } from "../../core/postgres/clock.ts";
 import type { OrganizationMode } from "../../organizations/api.ts";
 import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import { minUuidAt, toTypedId } from "../../core/ids.ts";
@@ -27,18 +26,18 @@ export async function disableFailing(
   mode: OrganizationMode,
   alertNotifier: AlertNotifier | undefined,
 ): Promise<DisabledEndpoint[]> {
-  // PostgreSQL's clock, so that a worker with a wrong clock cannot disable endpoints too early.
-  const nowMs = await databaseNowMs(database);
   const rule = disableRules[mode];
-  const before = new Date(nowMs - rule.afterMs);
-  const oldest = minUuidAt(new Date(nowMs - LOOK_BACK_MS));
-  const candidates = await database.query<{ id: string }>(sql`
-    select endpoint.id from webhook_endpoint endpoint join organization on organization.id = endpoint.organization_id
-    where endpoint.status = 'active' and endpoint.deleted_at is null and endpoint.failing_since <= ${before}::timestamptz
+  // PostgreSQL's clock, so that a worker with a wrong clock cannot disable endpoints too early.
+  const candidates = await database.query<{ id: string; now_ms: number }>(sql`
+    select endpoint.id, (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms
+    from webhook_endpoint endpoint join organization on organization.id = endpoint.organization_id
+    where endpoint.status = 'active' and endpoint.deleted_at is null and endpoint.failing_since <= clock_timestamp() - ${rule.afterMs}::int8 * interval '1 ms'
       and ${ofMode[mode]}`);
   const disabled: DisabledEndpoint[] = [];
   // One at a time: the check can read a long log and must not slow down deliveries.
-  for (const { id } of candidates) {
+  for (const { id, now_ms: nowMs } of candidates) {
+    const before = new Date(nowMs - rule.afterMs);
+    const oldest = minUuidAt(new Date(nowMs - LOOK_BACK_MS));
     await database.transaction(async (tx) => {
       const [row] = await tx.query<EndpointAlert>(disableEndpointSql(id, { before, oldest, ...rule }));
       if (!row) return;

@@ -39,11 +39,13 @@ afterAll(async () => {
 
 /** The verifier's own database: counts look-ups of keys, and can fail. */
 let lookups: number;
+let statements: number;
 let isAway: boolean;
 let pending: Set<Promise<unknown>>;
 const watched: Queryable = {
   async query<Row>(statement: Sql): Promise<Row[]> {
     if (isAway) throw new Error("away");
+    statements += 1;
     if (statement.compile().text.includes("secret_hash")) lookups += 1;
     const rows = database.query<Row>(statement);
     pending.add(rows);
@@ -65,7 +67,7 @@ async function advance(ms: number): Promise<void> {
 
 let verifier: KeyVerifier;
 beforeEach(async () => {
-  [lookups, isAway, pending] = [0, false, new Set()];
+  [lookups, statements, isAway, pending] = [0, 0, false, new Set()];
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
   verifier = createKeyVerifier({ database: watched, clock });
   onTestFinished(async () => {
@@ -142,6 +144,24 @@ it("concurrent requests with one key share a look-up while the cache is out of d
   const before = lookups;
   await Promise.all(Array.from({ length: 50 }, () => verifier.verify(text, ADDRESS)));
   expect(lookups).toBe(before + 1);
+});
+
+it("is not polled after 10 s without requests, and the next request sees what changed", async () => {
+  const [kept, revoked] = [await cachedKey(), await cachedKey()];
+  await advance(11 * SECOND_MS);
+  const before = statements;
+  await keys.revoke(revoked.id);
+  await advance(5 * SECOND_MS);
+  expect(statements).toBe(before);
+  await expect(verifier.verify(revoked.text, ADDRESS)).rejects.toMatchObject({
+    code: "UnauthorizedException",
+  });
+  await verifier.verify(kept.text, ADDRESS);
+  // The first request started a poll.
+  await advance(0);
+  const lookupsBefore = lookups;
+  await verifier.verify(kept.text, ADDRESS);
+  expect(lookups).toBe(lookupsBefore);
 });
 
 describe("an unknown key", () => {

@@ -1,6 +1,11 @@
 import type { Document, Sort } from "mongodb";
 import { describe, expect, it, vi } from "vitest";
-import { taskDocument, taskHandler } from "../../../src/scheduling/task.ts";
+import {
+  recurringHandler,
+  taskDocument,
+  taskHandler,
+  TASKS_COLLECTION,
+} from "../../../src/scheduling/task.ts";
 import { eventually } from "../../support/eventually.ts";
 import { createBlockedWork, openSchedulerFixture } from "../../support/scheduler.fixture.ts";
 import { RECURRING_NAME, onceTask, recurring } from "../../support/scheduler-tasks.ts";
@@ -29,6 +34,17 @@ describe("a one-off task", () => {
       expect(await tasks.distinct("data.n")).toEqual([2]);
     });
     expect(work.mock.calls).toEqual([[{ n: 1 }]]);
+  });
+
+  it("runs promptly in the process that scheduled it between two polls", async () => {
+    const { addScheduler } = openSchedulerFixture();
+    const { scheduler } = addScheduler({ times: { processEveryMs: 60_000 } });
+    const work = vi.fn<(payload: { n: number }) => void>();
+    scheduler.start([taskHandler(onceTask, work)]);
+    for (const n of [1, 2]) {
+      scheduler.schedule(onceTask, { n }, soon());
+      await eventually(() => expect(work).toHaveBeenLastCalledWith({ n }));
+    }
   });
 
   it("is stored once with its first due time, even if several processes schedule it repeatedly", async () => {
@@ -82,7 +98,7 @@ describe("a recurring task", () => {
       const { scheduler, mongo } = addScheduler({ url: `${url}&monitorCommands=true` });
       const { client } = await mongo.waitUntilUp();
       client.on("commandStarted", ({ commandName }) => {
-        if (commandName === "findAndModify") polls[process]! += 1;
+        if (commandName === "distinct") polls[process]! += 1;
       });
       scheduler.start([recurring(everyMs, work)]);
     };
@@ -185,7 +201,9 @@ describe("several processes", () => {
     const { scheduler, mongo } = addScheduler({ url: `${url}&monitorCommands=true` });
     const { client } = await mongo.waitUntilUp();
     const look = Promise.withResolvers<Look>();
+    const poll = Promise.withResolvers<Document>();
     client.on("commandStarted", ({ commandName, command }) => {
+      if (commandName === "distinct") poll.resolve(command);
       if (commandName === "findAndModify") look.resolve(command as Look);
     });
     const due = soon();
@@ -195,10 +213,38 @@ describe("several processes", () => {
     const { query, sort } = await look.promise;
     scheduler.stopClaiming();
     const { executionStats } = await tasks.find(query, { sort, limit: 1 }).explain("executionStats");
+    const { key, query: pollQuery } = await poll.promise;
+    const distinct = { distinct: TASKS_COLLECTION, key, query: pollQuery };
+    const { executionStats: polled } = await client
+      .db()
+      .command({ explain: distinct, verbosity: "executionStats" });
+    expect(polled).toMatchObject({ nReturned: 1, totalDocsExamined: 0 });
+    expect(polled.totalKeysExamined).toBeLessThan(10);
     expect(executionStats.nReturned).toBe(1);
     expect(executionStats.totalDocsExamined).toBeLessThan(5);
     expect(executionStats.totalKeysExamined).toBeLessThan(10);
   });
+});
+
+it("a process without due tasks sends one command per poll, whatever the number of handlers", async () => {
+  const { url, addScheduler } = openSchedulerFixture();
+  const { scheduler, mongo } = addScheduler({
+    url: `${url}&monitorCommands=true`,
+    times: { maintainEveryMs: 60_000 },
+  });
+  const { client } = await mongo.waitUntilUp();
+  const names = ["a", "b", "c"].map((letter) => `test.${letter}`);
+  const [ran, commands] = [new Set<string>(), [] as string[]];
+  scheduler.start(names.map((name) => recurringHandler(name, 3_600_000, () => void ran.add(name))));
+  await eventually(() => expect(ran.size).toBe(3));
+  // The end of each task is written too.
+  await eventually(async () => {
+    const unlocked = { lockedAt: null, lastFinishedAt: { $ne: null } };
+    expect(await client.db().collection(TASKS_COLLECTION).countDocuments(unlocked)).toBe(3);
+  });
+  client.on("commandStarted", ({ commandName }) => commands.push(commandName));
+  await eventually(() => expect(commands.length).toBeGreaterThan(5));
+  expect(new Set(commands)).toEqual(new Set(["distinct"]));
 });
 
 describe("a lock", () => {

@@ -125,9 +125,20 @@ describe("endpointsWithDueRetries", () => {
     await waiting(unsent);
     await waiting(due, { attempts: 1 });
     await waiting(early);
-    const found = (await endpointsWithDueRetries(services.database)).filter((id) => all.has(id));
+    const found = ((await endpointsWithDueRetries(services.database)) ?? []).filter((id) => all.has(id));
     expect(found.toSorted()).toEqual([retry, unsent, due].toSorted());
   });
+});
+
+it("endpointsWithDueRetries finds nothing to claim only if no first attempt waits either", async () => {
+  const id = await endpoint();
+  await waiting(id);
+  await services.database.transaction(async (tx) => {
+    await tx.query(sql`delete from webhook_delivery where endpoint_id <> ${id}`);
+    expect(await endpointsWithDueRetries(tx)).toEqual([]);
+    await tx.query(sql`delete from webhook_delivery`);
+    expect(await endpointsWithDueRetries(tx)).toBeNull();
+  }, "rollback");
 });
 
 const lock = (deliveryId = "") =>

@@ -173,7 +173,7 @@ export async function startDispatcherFixture(overrides: AppOverrides = {}) {
     },
     /** Enqueues due retries, like the scheduler's sweep. */
     async sweep(dispatcher: Dispatcher) {
-      dispatcher.enqueueDue(await endpointsWithDueRetries(app.database));
+      dispatcher.enqueueDue((await endpointsWithDueRetries(app.database)) ?? []);
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

@@ -1242,7 +1242,7 @@ class Test:
 
         Changes the status of a test job step by step. Each step is a real change with its event and webhooks,
         as by a PATCH: a step to `failed` or `on_hold` also sets `failure_reason`, and no step clears it. The
-        first step is applied within a second. For test keys only.
+        first step is applied within two seconds. For test keys only.
 
         Required scopes: `jobs:write` and `jobs:read`.
 
@@ -2514,7 +2514,7 @@ class AsyncTest:
 
         Changes the status of a test job step by step. Each step is a real change with its event and webhooks,
         as by a PATCH: a step to `failed` or `on_hold` also sets `failure_reason`, and no step clears it. The
-        first step is applied within a second. For test keys only.
+        first step is applied within two seconds. For test keys only.
 
         Required scopes: `jobs:write` and `jobs:read`.
 
