@@ -28,22 +28,29 @@ export async function measureStartup(): Promise<StartupCost> {
 
 async function measureOneStart(dataDir: string): Promise<StartupCost> {
   const startedMs = performance.now();
+  await using product = await startProduct(dataDir);
+  const cpuS = processTreeCpuUs(product.pid) / 1e6;
+  return { cpuS, wallS: (performance.now() - startedMs) / 1000 };
+}
+
+/** Starts `node src/main.ts` with its databases in `dataDir`, until it is ready. Disposing stops it. */
+export async function startProduct(dataDir: string): Promise<{ pid: number } & AsyncDisposable> {
   const child = spawn(process.execPath, [join(import.meta.dirname, "../src/main.ts")], {
     env: { PATH: process.env["PATH"], WAYMARK_DATA_DIR: dataDir, PORT: "0", LOG_LEVEL: "info" },
     stdio: ["ignore", "pipe", "inherit"],
   });
-  try {
-    const response = await fetch(`${await readListenUrl(child)}/health/ready`);
-    const cost = {
-      cpuS: processTreeCpuUs(child.pid as number) / 1e6,
-      wallS: (performance.now() - startedMs) / 1000,
-    };
-    if (response.status !== 200) throw new Error(`Waymark answered ${response.status} after its start`);
-    return cost;
-  } finally {
+  const stop = async (): Promise<void> => {
     const ended = child.exitCode === null ? once(child, "exit") : null;
     child.kill("SIGTERM");
     await ended;
+  };
+  try {
+    const { status } = await fetch(`${await readListenUrl(child)}/health/ready`);
+    if (status !== 200) throw new Error(`Waymark answered ${status} after its start`);
+    return { pid: child.pid as number, [Symbol.asyncDispose]: stop };
+  } catch (error) {
+    await stop();
+    throw error;
   }
 }
 
