@@ -38,14 +38,17 @@ export async function startWebhookWorker(deps: WebhookWorkerDeps): Promise<Webho
   const metrics = createDeliveryMetrics(registry, () => dispatcher.deliveries.size);
   const dispatcher = new Dispatcher({ ...deps, metrics });
   let oldestDueAgeS = 0;
-  let lastFinishedMs = dispatcher.deliveries.lastFinishedMs;
+  const enqueueDue = (endpointIds: readonly string[]): void => {
+    watch.resume();
+    dispatcher.enqueueDue(endpointIds);
+  };
 
   const listener = listenToChannel({
     url: databaseUrl,
     channel: DELIVERIES_CHANNEL,
     applicationName: WORKER_APPLICATION_NAME,
     logger,
-    onNotification: (payload) => dispatcher.enqueueDue(payload === "" ? [] : payload.split(",")),
+    onNotification: (payload) => enqueueDue(payload === "" ? [] : payload.split(",")),
   });
   // Not a scheduled task, because it must also work while the scheduler does not.
   const watch = startIntervalTask("watch deliveries", WATCH_INTERVAL_MS, logger, async () => {
@@ -54,17 +57,14 @@ export async function startWebhookWorker(deps: WebhookWorkerDeps): Promise<Webho
     oldestDueAgeS = ageS;
     metrics.oldestDueAge.set(ageS);
     metrics.onHold.set(onHold);
-    const wasIdle =
-      lastFinishedMs === dispatcher.deliveries.lastFinishedMs && dispatcher.deliveries.size === 0;
-    lastFinishedMs = dispatcher.deliveries.lastFinishedMs;
-    return ageS === 0 && wasIdle ? IDLE : undefined;
+    return ageS === 0 && dispatcher.deliveries.size === 0 ? IDLE : undefined;
   });
 
   return {
-    enqueueDue: (endpointId) => dispatcher.enqueueDue([endpointId]),
+    enqueueDue: (endpointId) => enqueueDue([endpointId]),
     async sweep() {
       const due = await endpointsWithDueRetries(database);
-      if (due !== null) dispatcher.enqueueDue(due);
+      if (due !== null) enqueueDue(due);
     },
     problem() {
       const idleS =

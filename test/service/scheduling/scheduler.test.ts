@@ -226,7 +226,7 @@ describe("several processes", () => {
   });
 });
 
-it("a process without due tasks sends one command per poll, whatever the number of handlers", async () => {
+it("a process without due tasks sends one command per poll for any number of handlers", async () => {
   const { url, addScheduler } = openSchedulerFixture();
   const { scheduler, mongo } = addScheduler({
     url: `${url}&monitorCommands=true`,
