@@ -24,7 +24,7 @@ export class TaskRepository extends MongoJobRepository {
   #scanAt = new Date();
   /** Names of tasks that the last poll claimed. Agenda then asks for the next one. */
   readonly #claimed = new Set<string>();
-  /** Agenda polls all names at once. They share one read of the index, which returns those with a due task. */
+  /** Agenda polls all names together. The polls share one statement, which returns the names with a due task. */
   readonly #dueNames = singleFlight(
     async () =>
       new Set(
