@@ -143,8 +143,9 @@ const MAX_MISSES = 10_000;
 const MAX_CHANGED_PER_POLL = 1_000;
 
 /**
- * Keys in memory. Every 400 ms it polls the access revision and drops keys that changed since, unless no key was used for 10 s. It serves keys only while the
- * last poll is fresh, so every process rejects a revoked key within a second, even without its database.
+ * Keys in memory. Every 400 ms it polls the access revision and drops keys that changed since, unless no key was used for 10 s.
+ * It serves keys only while the last poll is fresh, so every process rejects a revoked key within a second, even without its
+ * database.
  */
 class KeyCache implements Disposable {
   readonly #database: Queryable;
