@@ -15,6 +15,8 @@ export const UserCredential = defineEntity({
     providerId: p.text(),
     /** The argon2id hash, as a PHC string. Null for an identity. */
     password: p.text().nullable(),
+    /** Of the former version, which runs beside this one during an upgrade. */
+    browserEpoch: p.uuid().defaultRaw("gen_random_uuid()"),
     createdAt: p.datetime(3).defaultRaw("now()"),
     updatedAt: p.datetime(3).defaultRaw("now()"),
   },

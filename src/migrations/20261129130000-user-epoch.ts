@@ -9,7 +9,6 @@ export class UserEpoch extends Migration {
     this.addSql(
       `update "user_account" set "epoch" = "browser_epoch" from "user_credential" where "user_id" = "user_account"."id";`,
     );
-    this.addSql(`alter table "user_credential" drop column "browser_epoch";`);
     this.addSql(`alter table "user_session" add "epoch" uuid null;`);
     this.addSql(
       `update "user_session" set "epoch" = "user_account"."epoch" from "user_account" where "user_account"."id" = "user_id";`,

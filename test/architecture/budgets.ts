@@ -3,7 +3,7 @@
  * miss them. Lower it when a folder shrinks.
  */
 export const budgets: Readonly<Record<string, number>> = {
-  "src/accounts": 5_080,
+  "src/accounts": 5_090,
   "src/api": 4_320,
   "src/api/graphql": 4_970,
   "src/api-keys": 1_820,
