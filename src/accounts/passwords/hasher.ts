@@ -8,8 +8,6 @@ export interface PasswordHasher {
   /** Returns a PHC string: parameters, salt and hash. Throws ServiceUnavailableException if 100 hashes are queued. */
   hash(password: string): Promise<string>;
   verify(hash: string, password: string): Promise<boolean>;
-  /** Uses the salt and parameters of another hash: for several secrets of one user that share a salt. */
-  hashWithSaltOf(hash: string, password: string): Promise<string>;
 }
 
 const argon2Async = promisify(argon2);
@@ -41,15 +39,13 @@ export function createPasswordHasher(onHash: () => void): PasswordHasher {
     }
   };
 
-  const hashToPhc = async (parameters: HashParameters, password: string): Promise<string> => {
-    const hash = await compute({ ...parameters, message: password.normalize("NFC") });
-    const { memory, passes, parallelism, nonce } = parameters;
-    return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpaddedBase64(nonce)}$${unpaddedBase64(hash)}`;
-  };
-
   return {
-    hash: (password) => hashToPhc({ ...DEFAULT_PARAMETERS, nonce: randomBytes(SALT_BYTES) }, password),
-    hashWithSaltOf: async (phc, password) => await hashToPhc(parsePhc(phc).parameters, password),
+    async hash(password) {
+      const nonce = randomBytes(SALT_BYTES);
+      const hash = await compute({ ...DEFAULT_PARAMETERS, nonce, message: password.normalize("NFC") });
+      const { memory, passes, parallelism } = DEFAULT_PARAMETERS;
+      return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpaddedBase64(nonce)}$${unpaddedBase64(hash)}`;
+    },
 
     async verify(phc, password) {
       const { parameters, hash } = parsePhc(phc);
