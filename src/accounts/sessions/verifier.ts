@@ -4,7 +4,7 @@ import { isSameOrigin, type OriginHeaders } from "../../core/same-origin.ts";
 import { MINUTE_MS } from "../../core/time.ts";
 import { SESSION_COOKIE, readSignedCookie } from "../auth/cookies.ts";
 import type { AccountContext } from "../context.ts";
-import { PASSKEY_SESSION, SESSION_IDLE_MS } from "./entity.ts";
+import { isActive, PASSKEY_SESSION } from "./entity.ts";
 import type { SessionMode } from "./session-mode.ts";
 import {
   notSignedInError,
@@ -102,7 +102,8 @@ function noTestMode({ role }: Pick<SessionRow, "role">): AppError {
 }
 
 function isExpired(row: Pick<SessionRow, "expires_at" | "last_seen_at">, nowMs: number): boolean {
-  return Date.parse(row.expires_at) <= nowMs || Date.parse(row.last_seen_at) + SESSION_IDLE_MS <= nowMs;
+  const session = { expiresAt: new Date(row.expires_at), lastSeenAt: new Date(row.last_seen_at) };
+  return !isActive(session, nowMs);
 }
 
 function toPrincipal(row: SessionRow, twoFactorPolicy: TwoFactorPolicy): SessionPrincipal {
