@@ -19,6 +19,7 @@ const TWO_FACTOR_COOKIE_MAX_AGE_S = 600;
 /** `authSecret`: at least 32 characters. Signs cookies, and encrypts TOTP secrets and recovery codes. */
 export function createBetterAuth(context: AccountContext) {
   const { database, hasher, authSecret, publicUrl } = context;
+  const sso = new SsoHooks(context);
   return betterAuth({
     appName: ISSUER,
     // Null: of each request.
@@ -44,7 +45,7 @@ export function createBetterAuth(context: AccountContext) {
       },
     },
     ...tableMappings,
-    user: { ...tableMappings.user, validateUserInfo: new SsoHooks(context).admit },
+    user: { ...tableMappings.user, validateUserInfo: sso.admit },
     session: {
       ...tableMappings.session,
       expiresIn: SESSION_LIFETIME_MS / 1000,
@@ -54,7 +55,7 @@ export function createBetterAuth(context: AccountContext) {
       cookieCache: { enabled: false },
     },
     // Ours is the last, so that its hooks see what the others decided.
-    plugins: [twoFactorPlugin, passkeyPlugin, waymarkPlugin(context)],
+    plugins: [twoFactorPlugin, passkeyPlugin, waymarkPlugin(context, sso)],
     advanced: {
       // The library's check requires columns that we don't use. Our own tests check the tables.
       database: { generateId: () => newUuid(), validateSchema: false },

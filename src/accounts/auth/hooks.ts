@@ -1,9 +1,7 @@
 /** What Waymark adds to better-auth's endpoints: limits of attempts, suspension, audit entries, mails and its own messages. */
 import type { BetterAuthPlugin, GenericEndpointContext } from "better-auth";
 import { APIError, createAuthMiddleware, isAPIError } from "better-auth/api";
-import { recordAuditEvent } from "../../audit/api.ts";
 import { networkOf } from "../../core/network.ts";
-import { systemActor } from "../../core/principal.ts";
 import { User } from "../../organizations/api.ts";
 import type { AccountContext } from "../context.ts";
 import { accountEmail, normalizeEmail } from "../fields.ts";
@@ -21,7 +19,7 @@ import { SSO_CALLBACK, SSO_START, SsoHooks } from "../sso/hooks.ts";
 import { isActive, PASSKEY_SESSION, UserSession } from "../sessions/entity.ts";
 import { afterChange, beforeChange } from "./account-hooks.ts";
 import { authRequest } from "./auth-request.ts";
-import { recordUserEvent } from "./client-info.ts";
+import { recordFailedSignIn, recordUserEvent } from "./client-info.ts";
 import { cookieAttributes, readSignedCookie, SESSION_COOKIE, TWO_FACTOR_COOKIE } from "./cookies.ts";
 import { KnownBrowsers } from "./known-browser.ts";
 import {
@@ -49,9 +47,8 @@ const signInSteps: Readonly<Record<string, keyof typeof failedOutcomes>> = {
 };
 
 /** The last plugin, so that `after` sees what the others decided. */
-export function waymarkPlugin(context: AccountContext) {
+export function waymarkPlugin(context: AccountContext, sso: SsoHooks) {
   const signIn = new SignInHooks(context);
-  const sso = new SsoHooks(context);
   return {
     id: "waymark",
     schema: passkeySchema,
@@ -108,6 +105,17 @@ export function waymarkPlugin(context: AccountContext) {
 function sessionProvider(): string | null {
   const { idp, passkey } = authRequest();
   return idp?.id ?? (passkey ? PASSKEY_SESSION : null);
+}
+
+/** How the user of the request signed in, for the audit log. */
+function signInDetails(path: string): Record<string, unknown> {
+  const { idp, identityEmail, passkey, user } = authRequest();
+  if (passkey) return { passkey: passkey.name };
+  if (!idp) return { two_factor: twoFactorKinds[path] ?? null };
+  return {
+    single_sign_on: idp.issuer,
+    ...(identityEmail !== user?.email && { provider_email: identityEmail }),
+  };
 }
 
 /** Codes are also checked to turn two-factor authentication on. */
@@ -213,7 +221,7 @@ class SignInHooks {
   async complete(endpoint: Endpoint): Promise<void> {
     const { authSecret, clock, metrics } = this.#context;
     const { newSession } = endpoint.context;
-    const { client, em, user, idp, identityEmail, passkey } = authRequest();
+    const { client, em, user, passkey } = authRequest();
     if (!user) return;
     const now = clock.now();
     const provider = sessionProvider();
@@ -241,23 +249,17 @@ class SignInHooks {
       actor: { type: "user", id: user.id },
       organizationId: user.organization?.id ?? null,
     } as const;
-    const isOtherEmail = identityEmail !== user.email;
     if (passkey) await savePasskeyUse(this.#context, passkey.id);
-    const details = passkey
-      ? { passkey: passkey.name }
-      : idp
-        ? { single_sign_on: idp.issuer, ...(isOtherEmail && { provider_email: identityEmail }) }
-        : { two_factor: twoFactorKinds[endpoint.path] ?? null };
     const action = isConfirmed ? "session.reauthenticated" : "session.opened";
-    await recordUserEvent(em, principal, client, { action, details });
+    await recordUserEvent(em, principal, client, { action, details: signInDetails(endpoint.path) });
     metrics.signInAttempts.inc({ outcome: "success" });
     const { name, value, maxAge } = this.#knownBrowsers.issue(user);
     await endpoint.setSignedCookie(name, value, this.#knownBrowsers.key, { ...cookieAttributes, maxAge });
   }
 
-  /** Counts a wrong password or code, and records it in the background, so that a known account takes no longer to answer. */
+  /** Counts and records a wrong password, code or passkey. */
   countFailure(endpoint: Endpoint, { body, statusCode }: APIError): void {
-    const { backgroundQueue, database, metrics } = this.#context;
+    const { metrics } = this.#context;
     const { path } = endpoint;
     const step = signInSteps[path];
     const { client, user } = authRequest();
@@ -266,17 +268,7 @@ class SignInHooks {
     // Only e-mail addresses of existing accounts: users sometimes type their password into that field.
     if (!user || !isSignIn(path)) return;
     const details = { step, ...(step === "passkey" && refusedPasskey(endpoint)) };
-    backgroundQueue.run("record a failed sign-in", async () => {
-      await recordAuditEvent(database, {
-        action: "session.sign_in_failed",
-        actor: systemActor,
-        organizationId: user.organization?.id ?? null,
-        subject: user.email,
-        details,
-        ipAddress: client.ipAddress,
-        requestId: client.requestId,
-      });
-    });
+    recordFailedSignIn(this.#context, user, client, details);
   }
 
   #findUser(where: { email: string } | { id: string }): Promise<User | null> {

@@ -3,12 +3,11 @@ import type { BetterAuthOptions, GenericEndpointContext } from "better-auth";
 import { addOAuthServerContext } from "better-auth/api";
 import type { OAuthProvider } from "better-auth/oauth2";
 import { z } from "zod";
-import { recordAuditEvent } from "../../audit/api.ts";
 import { AppError, isUnavailable, unavailable } from "../../core/errors.ts";
 import { pathPrefix } from "../../core/public-url.ts";
-import { systemActor } from "../../core/principal.ts";
 import { User } from "../../organizations/api.ts";
 import { authRequest } from "../auth/auth-request.ts";
+import { recordFailedSignIn } from "../auth/client-info.ts";
 import type { AccountContext } from "../context.ts";
 import { UserCredential } from "../credential.entity.ts";
 import { normalizeEmail, parseOrThrow } from "../fields.ts";
@@ -134,22 +133,16 @@ export class SsoHooks {
 
   /** Sends the browser to the sign-in page with one of our codes, after a callback without a new session. */
   refuse(endpoint: Endpoint, location: string): Error {
-    const { backgroundQueue, database, metrics, publicUrl } = this.#context;
+    const { metrics, publicUrl } = this.#context;
     const { client, failure, idp, user } = authRequest();
     const given = URL.parse(location, "http://here.invalid")?.searchParams.get("error") ?? "";
     const code = failure ?? errors[given] ?? "sso_failed";
     metrics.signInAttempts.inc({ outcome: code });
     if (user && idp)
-      backgroundQueue.run("record a refused single sign-on", async () => {
-        await recordAuditEvent(database, {
-          action: "session.sign_in_failed",
-          actor: systemActor,
-          organizationId: user.organization?.id ?? null,
-          subject: user.email,
-          details: { step: "single_sign_on", reason: code, issuer: idp.issuer },
-          ipAddress: client.ipAddress,
-          requestId: client.requestId,
-        });
+      recordFailedSignIn(this.#context, user, client, {
+        step: "single_sign_on",
+        reason: code,
+        issuer: idp.issuer,
       });
     return endpoint.redirect(`${pathPrefix(publicUrl)}/sign-in?error=${code}`);
   }
