@@ -158,6 +158,16 @@ describe("access", () => {
     expect(links).not.toContain(path.startsWith("/operator") ? "Requests" : "Integrations");
   });
 
+  it("shows operators the keys and endpoints of each organisation, and no usage", async () => {
+    const { page } = await openAs(await createTestUser(app, { organizationId: null, role: "operator" }));
+    await page.goto("/integrations/keys");
+    await expectVisible(page.getByRole("columnheader", { name: "Organisation" }).first());
+    const links = await page.getByRole("navigation", { name: "Main" }).getByRole("link").allInnerTexts();
+    expect(links).toContain("Integrations");
+    await page.goto("/integrations/usage");
+    await expectVisible(page.getByText("It is for the users of an organisation, and you are an operator."));
+  });
+
   it(
     "sends an operator who opens an organisation's audit log to the operators' log",
     { tags: "long" },

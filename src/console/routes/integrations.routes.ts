@@ -83,6 +83,7 @@ const requests = createRoute({
 const usage = createRoute({
   getParentRoute: () => section,
   path: "usage",
+  staticData: { access: "usage" },
   validateSearch: withRepairNotice(parseUsageSearch),
   component: lazyRouteComponent(() => import("../pages/integrations/usage/usage.page.tsx"), "UsagePage"),
 });

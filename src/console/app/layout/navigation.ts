@@ -56,13 +56,20 @@ const security: NavEntry = {
   onlyIn: "live",
 };
 
+const integrations: NavEntry = {
+  label: "Integrations",
+  icon: IconPlugConnected,
+  to: "/integrations",
+  access: "integrations",
+};
+
 const organizationNavigation: readonly NavGroup[] = [
   {
     title: null,
     entries: [
       dashboard,
       jobs,
-      { label: "Integrations", icon: IconPlugConnected, to: "/integrations", access: "integrations" },
+      integrations,
       { label: "Simulator", icon: IconTestPipe, to: "/simulator", access: "simulator", onlyIn: "test" },
     ],
   },
@@ -88,6 +95,7 @@ const operatorNavigation: readonly NavGroup[] = [
         to: "/operator/organizations",
         access: "operator",
       },
+      integrations,
       { label: "Failing endpoints", icon: IconUrgent, to: "/operator/endpoints", access: "operator" },
     ],
   },

@@ -3,9 +3,10 @@ import type { Session } from "./session.ts";
 
 /**
  * `operator`: operators of the service; `members`: owners and operators, who manage users; `integrations`: users who manage
- * keys and webhooks; `views`: users who save views; `simulator`: users who may change test jobs.
+ * keys and webhooks; `views`: users who save views; `simulator`: users who may change test jobs;
+ * `usage`: requests are counted per organisation, and operators have none.
  */
-export type Access = "anyone" | "operator" | "members" | "integrations" | "views" | "simulator";
+export type Access = "anyone" | "operator" | "members" | "integrations" | "views" | "simulator" | "usage";
 
 const accessRules: Readonly<Record<Access, (session: Session) => boolean>> = {
   anyone: () => true,
@@ -13,6 +14,7 @@ const accessRules: Readonly<Record<Access, (session: Session) => boolean>> = {
   members: ({ user }) => user.role === "owner" || user.role === "operator",
   integrations: ({ scopes }) => scopes.includes("webhooks:manage"),
   views: ({ user }) => ["owner", "dispatcher", "operator"].includes(user.role),
+  usage: ({ scopes, organization }) => organization !== null && scopes.includes("webhooks:manage"),
   simulator: ({ test_scopes: scopes }) => scopes.includes("jobs:write"),
 };
 

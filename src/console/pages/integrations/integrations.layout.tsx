@@ -1,5 +1,6 @@
 /** The tabs of the Integrations section. */
 import { Link, Outlet } from "@tanstack/react-router";
+import { canVisit } from "../../app/session/access.ts";
 import { useSession } from "../../app/session/session.ts";
 import classes from "./integrations.layout.module.css";
 
@@ -12,9 +13,8 @@ const tabs = [
 ] as const;
 
 export function IntegrationsLayout() {
-  const { organization } = useSession();
-  // Usage is counted per organisation, and operators have none.
-  const shown = organization === null ? tabs.filter(({ to }) => to !== "/integrations/usage") : tabs;
+  const session = useSession();
+  const shown = canVisit(session, "usage") ? tabs : tabs.filter(({ to }) => to !== "/integrations/usage");
   return (
     <>
       <nav aria-label="Integrations" className={classes.root}>

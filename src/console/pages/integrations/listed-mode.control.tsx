@@ -1,5 +1,6 @@
-/** Live or test data in the lists of operators. Both components render nothing for partners. */
+/** Live or test data, and the organisation, in the lists of operators. */
 import { Badge, SegmentedControl } from "@mantine/core";
+import { TextLink } from "../../components/layout/links.tsx";
 import { useSession } from "../../app/session/session.ts";
 import type { ApiKeyRowFragment } from "../../generated/api-keys.ts";
 import type { ListedModeSearch } from "./listed-mode.ts";
@@ -14,6 +15,7 @@ interface ListedModeControlProps {
   onChange: (search: ListedModeSearch) => void;
 }
 
+/** Renders nothing for partners. */
 export function ListedModeControl({ search, onChange }: ListedModeControlProps) {
   if (useSession().organization !== null) return null;
   return (
@@ -27,8 +29,30 @@ export function ListedModeControl({ search, onChange }: ListedModeControlProps) 
   );
 }
 
-/** Marks test data. */
+/** Marks test data for operators. */
 export function TestBadge({ mode }: Pick<ApiKeyRowFragment, "mode">) {
   const isMarked = useSession().organization === null && mode === "TEST";
   return isMarked ? <Badge color="gray">Test</Badge> : null;
+}
+
+interface OrganizationCellProps extends Pick<ApiKeyRowFragment, "mode"> {
+  /** Null for an operator's key. */
+  organization: ApiKeyRowFragment["organization"];
+}
+
+/** A test organisation has no page. */
+export function OrganizationCell({ organization, mode }: OrganizationCellProps) {
+  if (organization === null) return "Operators";
+  const { id, name } = organization;
+  if (mode === "TEST")
+    return (
+      <>
+        {name} <TestBadge mode={mode} />
+      </>
+    );
+  return (
+    <TextLink to="/operator/organizations/$id" params={{ id }}>
+      {name}
+    </TextLink>
+  );
 }

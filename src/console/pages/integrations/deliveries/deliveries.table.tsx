@@ -1,12 +1,13 @@
 /** A table of deliveries. */
 import { Stack, Text } from "@mantine/core";
+import { useSession } from "../../../app/session/session.ts";
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
 import { TextLink } from "../../../components/layout/links.tsx";
 import { StatusBadge } from "../../../components/status/status-badge.tsx";
 import { CLOCK_TICK_MS, Timestamp, useNow } from "../../../components/display/timestamp.tsx";
 import type { DeliveryRowFragment } from "../../../generated/webhook-deliveries.ts";
 import { eventTypeCode } from "../event-types.ts";
-import { TestBadge } from "../listed-mode.control.tsx";
+import { OrganizationCell } from "../listed-mode.control.tsx";
 import classes from "../integrations.module.css";
 import { isFuture, outcomeLabel, deliveryStatusOf } from "./delivery-status.ts";
 
@@ -117,6 +118,7 @@ function MarkingNumberCell({ value }: { value: string | null }) {
 }
 
 function EndpointCell({ delivery: { endpoint } }: { delivery: Delivery }) {
+  const isForOperator = useSession().organization === null;
   if (endpoint === null)
     return (
       <Text c="dimmed" fz="sm">
@@ -132,8 +134,12 @@ function EndpointCell({ delivery: { endpoint } }: { delivery: Delivery }) {
         className={classes.shortened}
       >
         {endpoint.url.replace(/^https?:\/\//, "")}
-      </TextLink>{" "}
-      <TestBadge mode={endpoint.mode} />
+      </TextLink>
+      {isForOperator && (
+        <Text component="div" fz="xs">
+          <OrganizationCell organization={endpoint.organization} mode={endpoint.mode} />
+        </Text>
+      )}
     </>
   );
 }

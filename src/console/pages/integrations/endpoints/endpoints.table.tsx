@@ -5,7 +5,7 @@ import { TextLink } from "../../../components/layout/links.tsx";
 import type { EndpointCardFragment } from "../../../generated/webhook-endpoints.ts";
 import { EndpointStatusBadge, EndpointHealthNote } from "./endpoint.status.tsx";
 import { eventTypeCode } from "../event-types.ts";
-import { TestBadge } from "../listed-mode.control.tsx";
+import { OrganizationCell } from "../listed-mode.control.tsx";
 import classes from "../integrations.module.css";
 
 type Endpoint = EndpointCardFragment;
@@ -45,11 +45,7 @@ const columns: readonly Column<Endpoint>[] = [
 const organizationColumn: Column<Endpoint> = {
   id: "owner",
   header: "Organisation",
-  cell: ({ organization, mode }) => (
-    <>
-      {organization.name} <TestBadge mode={mode} />
-    </>
-  ),
+  cell: ({ organization, mode }) => <OrganizationCell organization={organization} mode={mode} />,
 };
 
 interface EndpointsTableProps {

@@ -1,11 +1,13 @@
 /** Tables of API keys. */
 import { Badge, Code, Group, Menu, Stack, Text, Tooltip } from "@mantine/core";
 import { IconRefresh, IconTrash } from "@tabler/icons-react";
+import { useSession } from "../../../app/session/session.ts";
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
 import { RowActions } from "../../../components/tables/row-actions.tsx";
 import { StatusBadge } from "../../../components/status/status-badge.tsx";
 import { Timestamp, useNow } from "../../../components/display/timestamp.tsx";
 import type { ApiKeyRowFragment } from "../../../generated/api-keys.ts";
+import { OrganizationCell } from "../listed-mode.control.tsx";
 import classes from "../integrations.module.css";
 import { scopeCode } from "./scope.labels.ts";
 
@@ -28,6 +30,13 @@ const nameColumn: Column<Key> = {
       <Code className={classes.quietCode}>{key.prefix}…</Code>
     </Stack>
   ),
+};
+
+/** For operators, who see the keys of all organisations. */
+const organizationColumn: Column<Key> = {
+  id: "organization",
+  header: "Organisation",
+  cell: ({ organization, mode }) => <OrganizationCell organization={organization} mode={mode} />,
 };
 
 const scopesColumn: Column<Key> = {
@@ -110,7 +119,15 @@ export function KeysTable({ keys, onRotate, onRevoke }: KeysTableProps) {
       </RowActions>
     ),
   };
-  const columns = [nameColumn, scopesColumn, allowedIpsColumn, lastUsedColumn, expiresColumn, actions];
+  const columns = [
+    nameColumn,
+    ...useOrganizationColumn(),
+    scopesColumn,
+    allowedIpsColumn,
+    lastUsedColumn,
+    expiresColumn,
+    actions,
+  ];
   return <DataTable caption="API keys" columns={columns} rows={keys} rowKey={({ id }) => id} />;
 }
 
@@ -118,11 +135,22 @@ export function InactiveKeysTable({ keys }: { keys: readonly Key[] }) {
   return (
     <DataTable
       caption="Inactive API keys"
-      columns={[nameColumn, scopesColumn, lastUsedColumn, endedColumn, endReasonColumn]}
+      columns={[
+        nameColumn,
+        ...useOrganizationColumn(),
+        scopesColumn,
+        lastUsedColumn,
+        endedColumn,
+        endReasonColumn,
+      ]}
       rows={keys}
       rowKey={({ id }) => id}
     />
   );
+}
+
+function useOrganizationColumn(): Column<Key>[] {
+  return useSession().organization === null ? [organizationColumn] : [];
 }
 
 function Ranges({ cidrs }: { cidrs: readonly string[] }) {
