@@ -23,7 +23,7 @@ export interface AccountRouteServices extends Pick<MembershipServices, "accountR
   accounts: AccountServices;
 }
 
-interface AccountRequest {
+interface AuthCall {
   readonly body: () => JsonObject;
   readonly client: ClientInfo;
   /** Throws on routes without a guard for the session. */
@@ -31,14 +31,6 @@ interface AccountRequest {
   /** The path parameter `id`. */
   readonly id: string;
 }
-
-interface AccountResponse {
-  readonly data: unknown;
-  /** `Set-Cookie` texts. */
-  readonly cookies?: readonly string[];
-}
-
-type Handler = (request: AccountRequest) => Promise<AccountResponse>;
 
 /** Adds a route below `/auth`, with the handlers of each HTTP method. */
 type AddRoute = (path: string, handlers: RouteHandlers) => void;
@@ -49,78 +41,62 @@ export function accountRoutes(services: AccountRouteServices): Router {
   const add: AddRoute = (path, handlers) =>
     addRoute(router, { path, name: `/auth${path.replace(":id", "{id}")}` }, handlers);
   router.use(libraryRoutes(services.accounts, guards));
-  addSessionRoutes(add, services.accounts, guards);
   addOwnAccountRoutes(add, services.accounts, guards);
   addPublicForms(add, services, guards);
   return router;
 }
 
-function handle(handler: Handler, status?: 200 | 202): RequestHandler {
+/** Sends the result of `run`, or an empty object if there is none. */
+function handle(run: (call: AuthCall) => Promise<unknown>, status?: 200 | 202): RequestHandler {
   return toRequestHandler(async (request, response) => {
-    const { data, cookies = [] } = await handler({
+    const data = await run({
       body: () => objectBody(request),
       client: clientInfoOf(request, response),
       principal: () => sessionOf(response),
       id: String(request.params["id"]),
     });
-    for (const cookie of cookies) response.append("Set-Cookie", cookie);
-    return { data };
+    return { data: data ?? {} };
   }, status);
 }
 
 /** Its length is limited by the body. Rules for new passwords are checked where a password is set. */
 const secretText = z.string({ error: "must be a string" }).min(1, { error: "must not be empty" });
-
-function addSessionRoutes(
-  add: AddRoute,
-  { hasPasskeys, sessions, sso }: AccountServices,
-  guards: SessionGuards,
-): void {
-  const turnOnTestMode: Handler = async ({ principal }) => {
-    await sessions.turnOnTestMode(principal());
-    return { data: {} };
-  };
-  add("/sign-in-methods", { get: [handle(async () => ({ data: { single_sign_on: await sso.offered() } }))] });
-  const readSession: Handler = async ({ principal }) => ({
-    data: toSessionWire(principal(), await hasPasskeys(principal())),
-  });
-  add("/session", { get: [guards.ownAccount, handle(readSession)] });
-  add("/test-mode", { post: [guards.sameOrigin, guards.signedIn, handle(turnOnTestMode)] });
-}
-
 const changeBody = z.object({ current_password: secretText, new_password: secretText });
 const profileBody = z.object({ name: userNameField });
 
-function addOwnAccountRoutes(add: AddRoute, accounts: AccountServices, guards: SessionGuards): void {
-  const { sessions } = accounts;
-  const list: Handler = async ({ principal }) => ({
-    data: (await sessions.list(principal())).map((session) => toListedSession(session, principal())),
+function addOwnAccountRoutes(
+  add: AddRoute,
+  { hasPasskeys, passwords, sessions, users }: AccountServices,
+  { sameOrigin, signedIn, ownAccount, ownAccountForm }: SessionGuards,
+): void {
+  const readSession = handle(async ({ principal }) =>
+    toSessionWire(principal(), await hasPasskeys(principal())),
+  );
+  const list = handle(async ({ principal }) => {
+    const { sessionId } = principal();
+    return (await sessions.list(principal())).map((session) => toListedSession(session, sessionId));
   });
-  const revokeOthers: Handler = async ({ principal, client }) => ({
-    data: { ended: await sessions.revokeOthers(principal(), client) },
-  });
-  const revoke: Handler = async ({ principal, id, client }) => {
-    await sessions.revoke(principal(), id, client);
-    return { data: {} };
-  };
-  const changePassword: Handler = async ({ principal, body, client }) => {
+  const revokeOthers = handle(async ({ principal, client }) => ({
+    ended: await sessions.revokeOthers(principal(), client),
+  }));
+  const changePassword = handle(({ principal, body, client }) => {
     const { current_password: current, new_password: next } = parseOrThrow(changeBody, body());
-    await accounts.passwords.changePassword(principal(), { current, next }, client);
-    return { data: {} };
-  };
-  const changeProfile: Handler = async ({ principal, body, client }) => {
-    const { name } = parseOrThrow(profileBody, body());
-    await accounts.users.rename(principal(), name, client);
-    return { data: { name } };
-  };
-
-  add("/sessions", {
-    get: [guards.ownAccount, handle(list)],
-    delete: [guards.sameOrigin, guards.ownAccount, handle(revokeOthers)],
+    return passwords.changePassword(principal(), { current, next }, client);
   });
-  add("/sessions/:id", { delete: [guards.sameOrigin, guards.ownAccount, handle(revoke)] });
-  add("/password/change", { post: [...guards.ownAccountForm, handle(changePassword)] });
-  add("/profile", { patch: [...guards.ownAccountForm, handle(changeProfile)] });
+  const changeProfile = handle(async ({ principal, body, client }) => {
+    const { name } = parseOrThrow(profileBody, body());
+    await users.rename(principal(), name, client);
+    return { name };
+  });
+  const revoke = handle(({ principal, id, client }) => sessions.revoke(principal(), id, client));
+  const turnOnTestMode = handle(({ principal }) => sessions.turnOnTestMode(principal()));
+
+  add("/session", { get: [ownAccount, readSession] });
+  add("/sessions", { get: [ownAccount, list], delete: [sameOrigin, ownAccount, revokeOthers] });
+  add("/sessions/:id", { delete: [sameOrigin, ownAccount, revoke] });
+  add("/password/change", { post: [...ownAccountForm, changePassword] });
+  add("/profile", { patch: [...ownAccountForm, changeProfile] });
+  add("/test-mode", { post: [sameOrigin, signedIn, turnOnTestMode] });
 }
 
 const forgottenBody = z.object({ email: accountEmail });
@@ -129,36 +105,33 @@ const resetBody = z.object({ token: secretText, password: secretText });
 /** Responses don't reveal whether an e-mail address is known: results are e-mailed. */
 function addPublicForms(
   add: AddRoute,
-  { accounts: { passwords }, accountRequests, registrations }: AccountRouteServices,
+  { accounts: { passwords, sso }, accountRequests, registrations }: AccountRouteServices,
   { sameOriginForm }: SessionGuards,
 ): void {
-  const post = (path: string, handler: Handler, status?: 200 | 202): void =>
-    add(path, { post: [...sameOriginForm, handle(handler, status)] });
-  const postForm = (
-    path: string,
-    submit: (request: AccountRequest) => Promise<unknown>,
-    status?: 200 | 202,
-  ): void => post(path, async (request) => (await submit(request), { data: {} }), status);
+  const post = (path: string, run: (call: AuthCall) => Promise<unknown>, status?: 200 | 202): void =>
+    add(path, { post: [...sameOriginForm, handle(run, status)] });
 
-  postForm(
+  add("/sign-in-methods", { get: [handle(async () => ({ single_sign_on: await sso.offered() }))] });
+  post(
     "/password/forgotten",
     ({ body, client }) => passwords.forgotPassword(parseOrThrow(forgottenBody, body()).email, client),
     202,
   );
-  postForm("/password/reset", ({ body, client }) =>
+  post("/password/reset", ({ body, client }) =>
     passwords.resetPassword(parseOrThrow(resetBody, body()), client),
   );
-  postForm("/account-requests", ({ body, client }) => accountRequests.submit(body(), client), 202);
-  postForm("/account-requests/answer", ({ body, client }) => accountRequests.answer(body(), client));
-  postForm("/links/accept", ({ body, client }) => registrations.accept(body(), client));
+  post("/account-requests", ({ body, client }) => accountRequests.submit(body(), client), 202);
+  post("/account-requests/answer", ({ body, client }) => accountRequests.answer(body(), client));
+  post("/links/accept", ({ body, client }) => registrations.accept(body(), client));
   post("/links/check", async ({ body, client }) => {
-    const { kind, email, organizationName, question, expiresAt } = await registrations.check(body(), client);
-    return { data: { kind, email, organization_name: organizationName, question, expires_at: expiresAt } };
+    const { organizationName, expiresAt, ...link } = await registrations.check(body(), client);
+    return { ...link, organization_name: organizationName, expires_at: expiresAt };
   });
 }
 
 function toSessionWire(principal: SessionPrincipal, hasPasskeys: boolean) {
   const { user, scopes, sessionId, sessionExpiresAt } = principal;
+  const { organizationId, organizationName: name, organizationType: type } = principal;
   return {
     user: {
       id: toTypedId("usr", user.id),
@@ -170,29 +143,22 @@ function toSessionWire(principal: SessionPrincipal, hasPasskeys: boolean) {
       requires_two_factor: user.requiresTwoFactor,
       by_sso: user.bySso,
     },
-    organization:
-      principal.organizationId === null
-        ? null
-        : {
-            id: toTypedId("org", principal.organizationId),
-            name: principal.organizationName,
-            type: principal.organizationType,
-          },
+    organization: organizationId === null ? null : { id: toTypedId("org", organizationId), name, type },
     scopes,
-    test_scopes: principal.organizationId === null ? [] : scopesOf(user.role, "test"),
+    test_scopes: organizationId === null ? [] : scopesOf(user.role, "test"),
     session_id: sessionId,
     expires_at: sessionExpiresAt.toISOString(),
   };
 }
 
-function toListedSession(session: UserSession, { sessionId }: SessionPrincipal) {
+function toListedSession(session: UserSession, currentId: string) {
   return {
     id: session.id,
-    current: session.id === sessionId,
+    current: session.id === currentId,
     created_at: session.createdAt,
     last_seen_at: session.lastSeenAt,
-    ip_address: session.ipAddress ?? null,
-    user_agent: session.userAgent ?? null,
+    ip_address: session.ipAddress,
+    user_agent: session.userAgent,
     expires_at: session.expiresAt,
   };
 }
