@@ -8,7 +8,6 @@ import type { Database } from "../core/postgres/database.ts";
 import type { SecretBox } from "../core/secret-box.ts";
 import type { AuthMetrics } from "./auth/metrics.ts";
 import type { Throttle } from "./auth/throttle.ts";
-import type { EmailTokenService } from "./email-token.service.ts";
 import type { PasswordHasher } from "./passwords/hasher.ts";
 import type { TwoFactorPolicy } from "./sessions/session-principal.ts";
 import type { ResolveTxt, SsoService, SsoSettings } from "./sso/service.ts";
@@ -40,7 +39,6 @@ export interface AccountContext extends AccountDeps {
   readonly authSecret: string;
   /** For work that goes on after the response. */
   readonly backgroundQueue: BackgroundQueue;
-  readonly emailTokens: EmailTokenService;
   readonly hasher: PasswordHasher;
   readonly metrics: AuthMetrics;
   readonly sso: SsoService;

@@ -1,11 +1,9 @@
 /** Single-use, expiring tokens in e-mailed links, stored only as hashes (docs/decisions/0030). */
 import { createHash, randomBytes } from "node:crypto";
-import { LockMode } from "@mikro-orm/postgresql";
-import type { Clock } from "../core/clock.ts";
 import type { Reader } from "../core/postgres/database.ts";
-import type { Transaction } from "../core/postgres/transaction.ts";
 import { AppError } from "../core/errors.ts";
 import { DAY_MS, HOUR_MS } from "../core/time.ts";
+import type { AccountContext } from "./context.ts";
 import { EmailToken, type EmailTokenKind } from "./email-token.entity.ts";
 
 const lifetimesMs: Readonly<Record<EmailTokenKind, number>> = {
@@ -15,54 +13,54 @@ const lifetimesMs: Readonly<Record<EmailTokenKind, number>> = {
   account_request_answer: 14 * DAY_MS,
 };
 
-/** What a link is for. */
-type EmailTokenSubject = Pick<EmailToken, "kind" | "subjectId">;
+/** The page that a link opens. */
+const pages: Readonly<Record<EmailTokenKind, string>> = {
+  registration: "/register",
+  invitation: "/invitation",
+  password_reset: "/reset-password",
+  account_request_answer: "/account-request",
+};
 
 const TOKEN_PATTERN = /^[\w-]{43}$/;
 
-/** An unknown, used, expired, replaced or revoked token, or one of another kind, throws the same NotFoundException. */
-export class EmailTokenService {
-  readonly #database: Reader;
-  readonly #clock: Clock;
+/** Returns a link with a new token, which invalidates the previous link of the same kind and subject. */
+export async function issueEmailLink(
+  on: Reader,
+  { clock, pageUrl }: Pick<AccountContext, "clock" | "pageUrl">,
+  link: Pick<EmailToken, "kind" | "subjectId" | "email">,
+): Promise<{ url: string; expiresAt: Date }> {
+  const token = randomBytes(32).toString("base64url");
+  const expiresAt = new Date(clock.now() + lifetimesMs[link.kind]);
+  await on.em().upsert(EmailToken, { ...link, tokenHash: hashToken(token), expiresAt, usedAt: null });
+  return { url: pageUrl(`${pages[link.kind]}#token=${token}`), expiresAt };
+}
 
-  constructor({ database, clock }: { database: Reader; clock: Clock }) {
-    this.#database = database;
-    this.#clock = clock;
-  }
+/**
+ * Returns the token's details without using it up. `kinds`: by default any. An unknown, used, expired, replaced or revoked token,
+ * or one of another kind, throws the same NotFoundException. Throws TooManyRequestsException for the IP address.
+ */
+export async function checkEmailToken(
+  { clock, database, throttle }: Pick<AccountContext, "clock" | "database" | "throttle">,
+  token: string,
+  { ipAddress }: { readonly ipAddress: string | null },
+  ...kinds: readonly EmailTokenKind[]
+): Promise<EmailToken> {
+  await throttle.take(["link-address", ipAddress ?? ""]);
+  const link = await database.em().findOne(EmailToken, usable(hashToken(token), clock.now()));
+  if (!link || (kinds.length > 0 && !kinds.includes(link.kind))) throw invalidEmailToken();
+  return link;
+}
 
-  /** Returns a new token; only its hash is stored. Invalidates the previous token of the same kind and subject. */
-  async issue(
-    on: Reader,
-    link: EmailTokenSubject & Pick<EmailToken, "email">,
-  ): Promise<{ token: string; expiresAt: Date }> {
-    const token = randomBytes(32).toString("base64url");
-    const expiresAt = new Date(this.#clock.now() + lifetimesMs[link.kind]);
-    await on.em().upsert(EmailToken, { ...link, tokenHash: hashToken(token), expiresAt, usedAt: null });
-    return { token, expiresAt };
-  }
-
-  /** Returns the token's details without using it up. */
-  async check(token: string): Promise<EmailToken> {
-    const link = await this.#database.em().findOne(EmailToken, this.#usable(token));
-    if (!link) throw invalidEmailToken();
-    return link;
-  }
-
-  /** Uses the token up, in the caller's transaction. Of two concurrent calls only one succeeds. */
-  async consume(tx: Transaction, token: string, kind: EmailTokenKind): Promise<EmailToken> {
-    const em = tx.em();
-    // A concurrent call waits for the lock, and then finds no unused token.
-    const lock = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
-    const link = await em.findOne(EmailToken, { ...this.#usable(token), kind }, lock);
-    if (!link) throw invalidEmailToken();
-    link.usedAt = new Date(this.#clock.now());
-    await em.flush();
-    return link;
-  }
-
-  #usable(token: string) {
-    return { tokenHash: hashToken(token), usedAt: null, expiresAt: { $gt: new Date(this.#clock.now()) } };
-  }
+/** Uses a checked token up, in the caller's transaction. Of two concurrent calls the second waits, and throws as the check does. */
+export async function consumeEmailToken(
+  tx: Reader,
+  { clock }: Pick<AccountContext, "clock">,
+  { tokenHash }: EmailToken,
+): Promise<void> {
+  const nowMs = clock.now();
+  const change = { usedAt: new Date(nowMs) };
+  if ((await tx.em().nativeUpdate(EmailToken, usable(tokenHash, nowMs), change)) === 0)
+    throw invalidEmailToken();
 }
 
 /** Deletes the tokens of a kind and its subjects, if there are any. */
@@ -80,6 +78,10 @@ export function invalidEmailToken(): AppError {
     "NotFoundException",
     "This link is no longer valid: it was used, has expired, or was replaced by a newer one. Ask for a new link.",
   );
+}
+
+function usable(tokenHash: Uint8Array, nowMs: number) {
+  return { tokenHash: Buffer.from(tokenHash), usedAt: null, expiresAt: { $gt: new Date(nowMs) } };
 }
 
 /** 256 random bits need no slow hash. A malformed token is looked up too, so that the response takes equally long. */

@@ -7,7 +7,6 @@ import { createAuthMetrics } from "./auth/metrics.ts";
 import { deriveAuthSecret } from "./auth/secret.ts";
 import { Throttle } from "./auth/throttle.ts";
 import type { AccountContext, AccountDeps } from "./context.ts";
-import { EmailTokenService } from "./email-token.service.ts";
 import { InvitationService } from "./invitations/service.ts";
 import { RegistrationService } from "./members/registration.service.ts";
 import { MemberService } from "./members/service.ts";
@@ -52,7 +51,6 @@ function createContext(deps: AccountDeps): AccountContext {
     authSecret,
     backgroundQueue: createBackgroundQueue(logger),
     sso: new SsoService(deps),
-    emailTokens: new EmailTokenService(deps),
     // Always the shared store: password guesses must count across processes.
     throttle: new Throttle(createPostgresStore(database)),
   };

@@ -8,6 +8,7 @@ import { Organization, User, type UserRole } from "../organizations/api.ts";
 import { recordUserEvent, type ClientInfo } from "./auth/client-info.ts";
 import type { AccountContext } from "./context.ts";
 import { PASSWORD_PROVIDER, UserCredential } from "./credential.entity.ts";
+import { accountEmail, parseOrThrow } from "./fields.ts";
 import { checkPassword } from "./passwords/rules.ts";
 import { UserSession, UserVerification } from "./sessions/entity.ts";
 import type { SessionPrincipal } from "./sessions/session-principal.ts";
@@ -57,6 +58,14 @@ export class UserService {
       await recordUserEvent(tx, principal, client, { action: "user.renamed", details });
     });
   }
+}
+
+/** `input`: an e-mail address. Throws BadRequestException if it is invalid, and NotFoundException if it has no account. */
+export async function userByEmail(em: EntityManager, input: string): Promise<User> {
+  const email = parseOrThrow(accountEmail, input, "email");
+  const user = await em.findOne(User, { email });
+  if (!user) throw new AppError("NotFoundException", `No account has the e-mail address ${email}`);
+  return user;
 }
 
 /** True if the e-mail address has an account in any organisation. */

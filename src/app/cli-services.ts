@@ -97,7 +97,8 @@ function createServices(config: Config, database: Database) {
     exportJobs: (query: Pick<JobExport, "filter" | "format">) =>
       exportJobs(database, systemPrincipal, { ...query, order: { field: "id", descending: false } }),
     suspensions: new SuspensionService(deps),
-    inviteOperator: (email: string) => inviteOperator({ database, clock, pageUrl }, email),
+    inviteOperator: (context: AuditContext, email: string) =>
+      inviteOperator({ database, clock, pageUrl }, context, email),
     issueRecoveryLink: (context: AuditContext, email: string) =>
       issueRecoveryLink({ database, clock, pageUrl }, context, email),
     /** Queues a mail to the user. Throws StartupError if WAYMARK_SECRET is required and missing or wrong. */

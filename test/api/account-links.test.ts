@@ -1,7 +1,11 @@
 /** E-mailed links: single use, expiry and purpose, and one response for every invalid link. */
 import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
-import { EmailTokenService } from "../../src/accounts/email-token.service.ts";
+import {
+  checkEmailToken,
+  consumeEmailToken,
+  issueEmailLink,
+} from "../../src/accounts/email-token.service.ts";
 import type { EmailTokenKind } from "../../src/accounts/email-token.entity.ts";
 import { fromTypedId, newUuid } from "../../src/core/ids.ts";
 import { raw, sql } from "../../src/core/postgres/sql.ts";
@@ -55,10 +59,25 @@ async function invitation(): Promise<Sent> {
   return { id: inviteMember.invitation.id, email, token };
 }
 
-const openLinks = (clock = createFakeClock()) => new EmailTokenService({ database: app.database, clock });
 const EMAIL = "someone@test.example";
-const issue = async (kind: EmailTokenKind, links = openLinks()): Promise<string> =>
-  (await links.issue(app.database, { kind, subjectId: newUuid(), email: EMAIL })).token;
+const context = (clock = createFakeClock()) => ({
+  database: app.database,
+  clock,
+  throttle: app.accounts.throttle,
+  pageUrl: (path: string) => path,
+});
+const issue = async (kind: EmailTokenKind, links = context()): Promise<string> => {
+  const { url } = await issueEmailLink(app.database, links, { kind, subjectId: newUuid(), email: EMAIL });
+  return url.replace(/^.*#token=/, "");
+};
+/** From another IP address each time. */
+const open = (token: string, kind?: EmailTokenKind, links = context()) =>
+  checkEmailToken(
+    links,
+    token,
+    { ipAddress: Object.values(accounts.randomClientIpHeader())[0]! },
+    ...(kind ? [kind] : []),
+  );
 
 const usersOf = async (email: string): Promise<number> =>
   (await app.database.query(sql`select from user_account where email = ${email}`)).length;
@@ -151,26 +170,28 @@ describe("an e-mail token", () => {
   // evidence: account-link-single-use, account-link-purpose-bound
   it("is used up for its own kind, by exactly one of several transactions, and by none that rolls back", async () => {
     const token = await issue("invitation");
-    const use = (kind: EmailTokenKind, fails = false): Promise<unknown> =>
+    await expect(open(token, "password_reset")).rejects.toMatchObject({ status: 404 });
+    const link = await open(token, "invitation");
+    const use = (fails = false): Promise<unknown> =>
       app.database.transaction(async (tx) => {
-        await openLinks().consume(tx, token, kind);
+        await consumeEmailToken(tx, context(), link);
         if (fails) throw new Error("refused");
       });
-    await expect(use("password_reset")).rejects.toMatchObject({ status: 404 });
-    await expect(use("invitation", true)).rejects.toThrow("refused");
-    const ends = await Promise.allSettled([1, 2, 3, 4].map(() => use("invitation")));
+    await expect(use(true)).rejects.toThrow("refused");
+    const ends = await Promise.allSettled([1, 2, 3, 4].map(() => use()));
     expect(ends.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
-    await expect(openLinks().check(token)).rejects.toMatchObject({ code: "NotFoundException" });
+    await expect(open(token)).rejects.toMatchObject({ code: "NotFoundException" });
   });
 
   // evidence: account-link-expiry
   it("expires exactly 72 hours after the link was sent", async () => {
     const clock = createFakeClock();
-    const token = await issue("registration", openLinks(clock));
+    const links = context(clock);
+    const token = await issue("registration", links);
     clock.advance(72 * HOUR_MS - 1);
-    expect(await openLinks(clock).check(token)).toMatchObject({ email: EMAIL });
+    expect(await open(token, "registration", links)).toMatchObject({ email: EMAIL });
     clock.advance(1);
-    await expect(openLinks(clock).check(token)).rejects.toMatchObject({ status: 404 });
+    await expect(open(token, "registration", links)).rejects.toMatchObject({ status: 404 });
   });
 
   it("is usable from no table", async () => {

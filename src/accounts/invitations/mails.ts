@@ -1,20 +1,15 @@
 /** Mails about invitations. */
 import { composeMail, type NewMail } from "../../mail/api.ts";
+import type { Invitation } from "./entity.ts";
 
-interface InvitationMailContent {
-  readonly email: string;
-  /** Null for an invitation to the operators of the service. */
-  readonly organizationName: string | null;
-  readonly invitedBy: string;
-}
+/** What the mails need of an invitation whose organisation is loaded. */
+type Invited = Pick<Invitation, "email" | "invitedBy" | "organization">;
 
-const OPERATORS_NAME = "the Waymark operators";
+const groupNameOf = ({ organization }: Invited): string => organization?.name ?? "the Waymark operators";
 
-export function invitationMail(
-  { email, organizationName, invitedBy }: InvitationMailContent,
-  url: string,
-): NewMail {
-  const groupName = organizationName ?? OPERATORS_NAME;
+export function invitationMail(invitation: Invited, url: string): NewMail {
+  const { email, invitedBy } = invitation;
+  const groupName = groupNameOf(invitation);
   return composeMail(email, "invitation", {
     subject: `${invitedBy} has invited you to join ${groupName}`,
     title: `Join ${groupName}`,
@@ -28,12 +23,9 @@ export function invitationMail(
 }
 
 /** The inviting organisation doesn't learn that the e-mail address already has an account; only its owner gets this mail. */
-export function existingAccountInvitationMail({
-  email,
-  organizationName,
-  invitedBy,
-}: InvitationMailContent): NewMail {
-  const groupName = organizationName ?? OPERATORS_NAME;
+export function existingAccountInvitationMail(invitation: Invited): NewMail {
+  const { email, invitedBy } = invitation;
+  const groupName = groupNameOf(invitation);
   return composeMail(email, "invitation_elsewhere", {
     subject: `${invitedBy} has invited you to join ${groupName}`,
     title: `You have been invited to join ${groupName}`,

@@ -1,14 +1,12 @@
-/** Invites an operator from the command line. This is how an installation gets its first operator. */
+/** Invites operators from the command line, without mails. */
 import { AppError } from "../../core/errors.ts";
-import { newUuid, toTypedId } from "../../core/ids.ts";
-import { systemActor } from "../../core/principal.ts";
-import { NO_SOURCE, recordAuditEvent } from "../../audit/api.ts";
+import { newUuid } from "../../core/ids.ts";
+import { actorDisplayName, type AuditContext } from "../../audit/api.ts";
 import { accountEmail, parseOrThrow } from "../fields.ts";
 import type { AccountContext } from "../context.ts";
-import { EmailTokenService } from "../email-token.service.ts";
 import { hasAccount } from "../user.service.ts";
 import { Invitation } from "./entity.ts";
-import { lockInvitations } from "./service.ts";
+import { issueInvitationLink, lockInvitations } from "./service.ts";
 
 /**
  * Returns the page for choosing a name and a password, which works once and can't be read again later. Inviting the same
@@ -16,36 +14,25 @@ import { lockInvitations } from "./service.ts";
  * address, ConflictException if it has an account.
  */
 export async function inviteOperator(
-  { database, clock, pageUrl }: Pick<AccountContext, "database" | "clock" | "pageUrl">,
+  deps: Pick<AccountContext, "database" | "clock" | "pageUrl">,
+  context: AuditContext,
   input: string,
 ): Promise<{ email: string; url: string; expiresAt: Date }> {
   const email = parseOrThrow(accountEmail, input, "email");
-  const emailTokens = new EmailTokenService({ database, clock });
-  return await database.transactional(async (em, tx) => {
+  return await deps.database.transactional(async (em, tx) => {
     if (await hasAccount(em, email))
       throw new AppError("ConflictException", `${email} already has an account`);
     await lockInvitations(tx, null);
-    const invitedAt = new Date(clock.now());
-    const existing = await em.findOne(Invitation, { organization: null, email });
-    const created = {
-      id: newUuid(),
-      organization: null,
-      email,
+    const former = await em.findOne(Invitation, { organization: null, email });
+    const sent = {
       role: "operator",
-      invitedBy: "system",
+      invitedBy: await actorDisplayName(em, context.actor),
+      invitedAt: new Date(deps.clock.now()),
     } as const;
-    const { id } = existing
-      ? em.assign(existing, { invitedAt })
-      : em.create(Invitation, { ...created, invitedAt }, { persist: true });
-    const { token, expiresAt } = await emailTokens.issue(tx, { kind: "invitation", subjectId: id, email });
-    await recordAuditEvent(em, {
-      action: "member.invited",
-      actor: systemActor,
-      organizationId: null,
-      subject: toTypedId("inv", id),
-      details: { email, role: "operator" },
-      ...NO_SOURCE,
-    });
-    return { email, url: pageUrl(`/invitation#token=${token}`), expiresAt };
+    const invitation = former
+      ? em.assign(former, sent)
+      : em.create(Invitation, { id: newUuid(), organization: null, email, ...sent }, { persist: true });
+    const link = await issueInvitationLink(tx, deps, invitation, { ...context, action: "member.invited" });
+    return { email, ...link };
   });
 }

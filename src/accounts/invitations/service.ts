@@ -5,11 +5,11 @@ import type { Transaction } from "../../core/postgres/transaction.ts";
 import { AppError } from "../../core/errors.ts";
 import { fromTypedId, newUuid, toTypedId } from "../../core/ids.ts";
 import { lockForTransaction } from "../../core/postgres/transaction-lock.ts";
-import { actorDisplayName, recordAuditEvent } from "../../audit/api.ts";
+import { actorDisplayName, type AuditEvent, recordAuditEvent } from "../../audit/api.ts";
 import { forTenant, Organization, User, type UserRole } from "../../organizations/api.ts";
 import type { ThrottleAttempt } from "../auth/throttle.ts";
 import type { AccountContext } from "../context.ts";
-import { revokeEmailTokens } from "../email-token.service.ts";
+import { issueEmailLink, revokeEmailTokens } from "../email-token.service.ts";
 import { assertRoleInGroup, type MemberAdmin, type MemberGroup } from "../members/member-admin.ts";
 import { hasAccount } from "../user.service.ts";
 import { Invitation } from "./entity.ts";
@@ -29,10 +29,9 @@ export class InvitationService {
   }
 
   /** Pending invitations, newest first, including those whose link has expired. */
-  list({ organizationId }: MemberGroup, on: Reader = this.#context.database): Promise<Invitation[]> {
-    const filters = { tenant: { organizationId } };
+  list(group: MemberGroup, on: Reader = this.#context.database): Promise<Invitation[]> {
     const orderBy = { invitedAt: "desc", id: "desc" } as const;
-    return on.em().find(Invitation, {}, { filters, orderBy, limit: MAX_PENDING_INVITATIONS });
+    return forTenant(on.em(), group).find(Invitation, {}, { orderBy, limit: MAX_PENDING_INVITATIONS });
   }
 
   /**
@@ -61,12 +60,7 @@ export class InvitationService {
         invitedAt: new Date(clock.now()),
       });
       em.persist(invitation);
-      return await this.#send(tx, {
-        admin,
-        invitation,
-        isRegistered: account !== null,
-        action: "member.invited",
-      });
+      return await this.#send(tx, admin, invitation, "member.invited");
     });
   }
 
@@ -83,12 +77,11 @@ export class InvitationService {
     await throttle.take(...throttleAttemptsOf(admin, invitation.email));
     return await database.transactional(async (em, tx) => {
       invitation.invitedAt = new Date(clock.now());
-      const { email, invitedAt } = invitation;
+      const { invitedAt } = invitation;
       // Locks the invitation before its link, as accepting it does, to avoid deadlocks.
       if ((await em.nativeUpdate(Invitation, { id: invitation.id }, { invitedAt })) === 0)
         throw invitationNotFound();
-      const isRegistered = await hasAccount(em, email);
-      return await this.#send(tx, { admin, invitation, isRegistered, action: "invitation.resent" });
+      return await this.#send(tx, admin, invitation, "invitation.resent");
     });
   }
 
@@ -100,34 +93,42 @@ export class InvitationService {
     });
   }
 
-  /** Issues the link and enqueues the mail. An e-mail address with an account elsewhere gets a different mail, same result. */
+  /**
+   * Mails the link of an invitation whose organisation is loaded. An e-mail address with an account elsewhere gets another mail,
+   * and the admin the same result.
+   */
   async #send(
     tx: Transaction,
-    { admin, invitation, isRegistered, action }: SentInvitation,
+    admin: MemberAdmin,
+    invitation: Invitation,
+    action: string,
   ): Promise<Invitation> {
-    const { emailTokens, mails, pageUrl } = this.#context;
-    const { id, email, invitedBy, organization } = invitation;
-    const { token, expiresAt } = await emailTokens.issue(tx, { kind: "invitation", subjectId: id, email });
-    invitation.expiresAt = expiresAt;
-    const mail = { email, invitedBy, organizationName: organization?.name ?? null };
-    await mails.enqueue(
-      tx,
-      isRegistered
-        ? existingAccountInvitationMail(mail)
-        : invitationMail(mail, pageUrl(`/invitation#token=${token}`)),
-    );
-    await recordAuditEvent(tx, { action, subject: toTypedId("inv", id), details: { email }, ...admin });
+    const { url } = await issueInvitationLink(tx, this.#context, invitation, { ...admin, action });
+    const compose = (await hasAccount(tx.em(), invitation.email))
+      ? existingAccountInvitationMail
+      : invitationMail;
+    await this.#context.mails.enqueue(tx, compose(invitation, url));
     return invitation;
   }
 }
 
-interface SentInvitation {
-  admin: MemberAdmin;
-  /** Its organisation must be loaded. */
-  invitation: Invitation;
-  /** True if the e-mail address has an account in another organisation. */
-  isRegistered: boolean;
-  action: "member.invited" | "invitation.resent";
+/** Issues a link, which invalidates the previous one, and records the event in the audit log. */
+export async function issueInvitationLink(
+  tx: Reader,
+  context: Pick<AccountContext, "clock" | "pageUrl">,
+  invitation: Invitation,
+  event: Pick<AuditEvent, "action" | "actor" | "ipAddress" | "requestId">,
+): Promise<{ url: string; expiresAt: Date }> {
+  const { id: subjectId, email, role, organization } = invitation;
+  const link = await issueEmailLink(tx, context, { kind: "invitation", subjectId, email });
+  invitation.expiresAt = link.expiresAt;
+  await recordAuditEvent(tx, {
+    ...event,
+    organizationId: organization?.id ?? null,
+    subject: toTypedId("inv", subjectId),
+    details: { email, role },
+  });
+  return link;
 }
 
 /**
@@ -157,12 +158,8 @@ export function lockInvitations(tx: Transaction, organizationId: string | null):
 }
 
 /** Throws ConflictException if the e-mail address is invited, or if too many invitations are pending. */
-async function assertCanInvite(
-  tx: Transaction,
-  { organizationId }: MemberGroup,
-  email: string,
-): Promise<void> {
-  const pending = await tx.em().find(Invitation, {}, { filters: { tenant: { organizationId } } });
+async function assertCanInvite(tx: Transaction, group: MemberGroup, email: string): Promise<void> {
+  const pending = await forTenant(tx.em(), group).find(Invitation, {});
   if (pending.length >= MAX_PENDING_INVITATIONS)
     throw conflict(`At most ${MAX_PENDING_INVITATIONS} invitations can be pending; revoke one first`, {
       limit: MAX_PENDING_INVITATIONS,

@@ -7,7 +7,7 @@ import type { UserRole } from "../../organizations/api.ts";
 import { parseOrThrow, userNameField } from "../fields.ts";
 import type { AccountContext } from "../context.ts";
 import type { EmailTokenKind } from "../email-token.entity.ts";
-import { invalidEmailToken } from "../email-token.service.ts";
+import { checkEmailToken, consumeEmailToken, invalidEmailToken } from "../email-token.service.ts";
 import { Invitation } from "../invitations/entity.ts";
 import { checkPassword } from "../passwords/rules.ts";
 import { AccountRequest, AccountRequestNote } from "../requests/entity.ts";
@@ -40,13 +40,10 @@ export class RegistrationService {
   }
 
   /** `body`: `{token}`. Doesn't use the link up. */
-  async check(body: unknown, { ipAddress }: AuditSource): Promise<EmailTokenView> {
-    const { database, emailTokens, throttle } = this.#context;
-    await throttle.take(["link-address", ipAddress ?? ""]);
-    const { kind, subjectId, email, expiresAt } = await emailTokens.check(
-      parseOrThrow(checkBody, body).token,
-    );
-    const subject = await describeSubject(database.em(), kind, subjectId);
+  async check(body: unknown, source: AuditSource): Promise<EmailTokenView> {
+    const { token } = parseOrThrow(checkBody, body);
+    const { kind, subjectId, email, expiresAt } = await checkEmailToken(this.#context, token, source);
+    const subject = await describeSubject(this.#context.database.em(), kind, subjectId);
     return { kind, email, organizationName: null, question: null, ...subject, expiresAt };
   }
 
@@ -55,11 +52,10 @@ export class RegistrationService {
    * ConflictException if the e-mail address has an account by now. After an error the link stays valid.
    */
   async accept(body: unknown, source: AuditSource): Promise<void> {
-    const { database, emailTokens, hasher, throttle } = this.#context;
-    await throttle.take(["link-address", source.ipAddress ?? ""]);
+    const { database, hasher } = this.#context;
     const { token, name, password } = parseOrThrow(acceptBody, body);
-    const { kind, subjectId, email } = await emailTokens.check(token);
-    if (kind !== "registration" && kind !== "invitation") throw invalidEmailToken();
+    const link = await checkEmailToken(this.#context, token, source, "registration", "invitation");
+    const { kind, subjectId, email } = link;
     // Hashing is slow, so it must not hold a transaction. A rejected password must not use up the link.
     checkPassword(password, email);
     const passwordHash = await hasher.hash(password);
@@ -68,7 +64,7 @@ export class RegistrationService {
       const { organizationId, role, action } = await (kind === "registration"
         ? acceptRegistration(em, subjectId)
         : acceptInvitation(em, subjectId));
-      await emailTokens.consume(tx, token, kind);
+      await consumeEmailToken(tx, this.#context, link);
       const id = await insertUser(tx, { email, name, passwordHash, organizationId, role });
       await recordAuditEvent(em, {
         ...source,

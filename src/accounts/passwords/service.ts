@@ -9,7 +9,13 @@ import { recordUserEvent, type ClientInfo } from "../auth/client-info.ts";
 import { formAttempts } from "../auth/throttle.ts";
 import type { AccountContext } from "../context.ts";
 import { PASSWORD_PROVIDER, UserCredential } from "../credential.entity.ts";
-import { invalidEmailToken, revokeEmailTokens } from "../email-token.service.ts";
+import {
+  checkEmailToken,
+  consumeEmailToken,
+  invalidEmailToken,
+  issueEmailLink,
+  revokeEmailTokens,
+} from "../email-token.service.ts";
 import { UserSession } from "../sessions/entity.ts";
 import { notSignedInError, type SessionPrincipal } from "../sessions/session-principal.ts";
 import { revokeSessions, UserService } from "../user.service.ts";
@@ -68,15 +74,14 @@ export class PasswordService {
     { token, password }: { token: string; password: string },
     client: ClientInfo,
   ): Promise<void> {
-    const { database, emailTokens, throttle, hasher } = this.#context;
-    await throttle.take(["link-address", client.ipAddress]);
-    const link = await emailTokens.check(token);
-    if (link.kind !== "password_reset") throw invalidEmailToken();
+    const { database, hasher } = this.#context;
+    const link = await checkEmailToken(this.#context, token, client, "password_reset");
+    const { subjectId: id, email } = link;
     // Before the link is used up, so that the user can try another password.
-    checkPassword(password, link.email);
+    checkPassword(password, email);
     const hash = await hasher.hash(password);
     await database.transaction(async (tx) => {
-      const { subjectId: id, email } = await emailTokens.consume(tx, token, "password_reset");
+      await consumeEmailToken(tx, this.#context, link);
       const user = await tx.em().findOne(User, { id });
       if (!user) throw invalidEmailToken();
       const details = { sessions_ended: await this.#replace(tx, { id, email, hash }) };
@@ -105,15 +110,16 @@ export class PasswordService {
   }
 
   async #sendResetLink(email: string, { ipAddress, requestId }: ClientInfo): Promise<void> {
-    const { database, emailTokens, mails, throttle, pageUrl } = this.#context;
+    const { database, mails, sso, throttle } = this.#context;
     const user = await database.em().findOne(User, { email });
-    // Their password would not sign them in (SSO_ONLY).
-    if (user && (await this.#context.sso.isRequiredFor(user))) return;
+    // With SSO_ONLY the password would not sign them in.
+    if (!user || (await sso.isRequiredFor(user))) return;
     // Limited per account, so that others can't flood the user's mailbox.
-    if (!user || !(await throttle.tryTake(["reset-account", email]))) return;
+    if (!(await throttle.tryTake(["reset-account", email]))) return;
     await database.transaction(async (tx) => {
-      const { token } = await emailTokens.issue(tx, { kind: "password_reset", subjectId: user.id, email });
-      await mails.enqueue(tx, passwordResetMail(email, pageUrl(`/reset-password#token=${token}`)));
+      const subject = { kind: "password_reset", subjectId: user.id, email } as const;
+      const { url } = await issueEmailLink(tx, this.#context, subject);
+      await mails.enqueue(tx, passwordResetMail(email, url));
       await recordAuditEvent(tx, {
         action: "password.forgotten",
         actor: systemActor,

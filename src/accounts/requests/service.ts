@@ -10,7 +10,7 @@ import { Organization } from "../../organizations/api.ts";
 import { accountEmail, parseOrThrow, organizationNameField, freeText } from "../fields.ts";
 import { formAttempts } from "../auth/throttle.ts";
 import type { AccountContext } from "../context.ts";
-import { invalidEmailToken } from "../email-token.service.ts";
+import { checkEmailToken, consumeEmailToken, issueEmailLink } from "../email-token.service.ts";
 import { hasAccount } from "../user.service.ts";
 import { AccountRequest, AccountRequestNote, type AccountRequestNoteKind } from "./entity.ts";
 import { accountExistsMail, registrationMail, requestReceivedMail } from "./mails.ts";
@@ -51,15 +51,13 @@ export class AccountRequestService {
 
   /** Answers an operator's question. `body`: `{token, message}`. Throws NotFoundException for an invalid link. */
   async answer(body: unknown, source: AuditSource): Promise<void> {
-    const { database, emailTokens, throttle } = this.#context;
-    await throttle.take(["link-address", source.ipAddress ?? ""]);
     const { token, message } = parseOrThrow(answerBody, body);
-    const { kind, subjectId: id } = await emailTokens.check(token);
-    if (kind !== "account_request_answer") throw invalidEmailToken();
-    await database.transactional(async (em, tx) => {
+    const link = await checkEmailToken(this.#context, token, source, "account_request_answer");
+    const { subjectId: id, email } = link;
+    await this.#context.database.transactional(async (em, tx) => {
       // Locks the request before its token, in the same order as issuing a link, to avoid deadlocks.
       await em.nativeUpdate(AccountRequest, { id, status: "awaiting_reply" }, { status: "pending" });
-      const { email } = await emailTokens.consume(tx, token, kind);
+      await consumeEmailToken(tx, this.#context, link);
       const request = em.getReference(AccountRequest, id);
       await addNote(em, { request, kind: "answer", by: email, text: message });
       await recordAuditEvent(em, { ...requesterEvent("answered", id), ...source });
@@ -112,15 +110,15 @@ async function insertRequest(
 
 /** Mails a registration link for the request's organisation. Invalidates the previous link. */
 export async function sendRegistration(
-  { emailTokens, mails, pageUrl }: Pick<AccountContext, "emailTokens" | "mails" | "pageUrl">,
+  context: Pick<AccountContext, "clock" | "mails" | "pageUrl">,
   tx: Transaction,
   request: AccountRequest,
   organizationName: string,
 ): Promise<void> {
   const { id: subjectId, email } = request;
-  const { token, expiresAt } = await emailTokens.issue(tx, { kind: "registration", subjectId, email });
+  const { url, expiresAt } = await issueEmailLink(tx, context, { kind: "registration", subjectId, email });
   request.registrationExpiresAt = expiresAt;
-  await mails.enqueue(tx, registrationMail({ email, organizationName }, pageUrl(`/register#token=${token}`)));
+  await context.mails.enqueue(tx, registrationMail({ email, organizationName }, url));
 }
 
 /** Of all kinds. */

@@ -4,27 +4,25 @@ import { AppError } from "../../core/errors.ts";
 import { User } from "../../organizations/api.ts";
 import type { AccountDeps } from "../context.ts";
 import { UserTwoFactor } from "../credential.entity.ts";
-import { accountEmail, parseOrThrow } from "../fields.ts";
 import { type AuditContext, recordAuditEvent } from "../../audit/api.ts";
 import { UserPasskey } from "../passkeys/entity.ts";
 import { FORGOTTEN_PASSWORD_PATH, twoFactorResetMail } from "../passwords/mails.ts";
-import { revokeSessions } from "../user.service.ts";
+import { revokeSessions, userByEmail } from "../user.service.ts";
 
 /**
- * Also revokes the user's sessions and mails them. `input`: the e-mail address. Throws BadRequestException if it is
- * invalid, NotFoundException if it has no account, and ConflictException if two-factor authentication is off.
+ * Also revokes the user's sessions and mails them. `input`: the e-mail address. Throws as `userByEmail` does, and
+ * ConflictException if two-factor authentication is off.
  */
 export async function resetTwoFactor(
   { database, mails, pageUrl }: Pick<AccountDeps, "database" | "mails" | "pageUrl">,
   context: AuditContext,
   input: string,
-): Promise<{ email: string; sessionsRevoked: number }> {
-  const email = parseOrThrow(accountEmail, input, "email");
+): Promise<{ email: string; sessionsEnded: number }> {
   return await database.transactional(async (em, tx) => {
-    const user = await em.findOne(User, { email });
-    if (!user) throw new AppError("NotFoundException", `No account has the e-mail address ${email}`);
+    const user = await userByEmail(em, input);
+    const { email } = user;
     // Locks sessions before the account, in the same order as using a session, to avoid deadlocks.
-    const sessionsRevoked = await revokeSessions(tx, user.id);
+    const sessionsEnded = await revokeSessions(tx, user.id);
     const change = { twoFactorEnabled: false, updatedAt: raw("now()") };
     const passkeysRemoved = await em.nativeDelete(UserPasskey, { user: user.id });
     const isReset = (await em.nativeUpdate(User, { id: user.id, twoFactorEnabled: true }, change)) > 0;
@@ -36,12 +34,9 @@ export async function resetTwoFactor(
       action: "two_factor.reset",
       organizationId: user.organization?.id ?? null,
       subject: email,
-      details: {
-        sessions_ended: sessionsRevoked,
-        ...(passkeysRemoved > 0 && { passkeys_removed: passkeysRemoved }),
-      },
+      details: { sessions_ended: sessionsEnded, passkeys_removed: passkeysRemoved || undefined },
       ...context,
     });
-    return { email, sessionsRevoked };
+    return { email, sessionsEnded };
   });
 }

@@ -32,8 +32,7 @@ export const organizationCommands = commandGroup("org", "manage organisations: a
     options: { reason: { value: "<text>", text: "reason, for the audit log" } },
     async run({ organizations, suspensions }, { reason = null }, org) {
       const { id } = present(await organizations.get(org));
-      await suspensions.suspend(cliAuditContext, id, reason);
-      return { data: present(await organizations.get(id)) };
+      return { data: present(await suspensions.suspend(cliAuditContext, id, reason)) };
     },
   }),
   serviceCommand("restore", {
@@ -41,8 +40,7 @@ export const organizationCommands = commandGroup("org", "manage organisations: a
     argument: ORGANIZATION,
     async run({ organizations, suspensions }, _options, org) {
       const { id } = present(await organizations.get(org));
-      await suspensions.restore(cliAuditContext, id);
-      return { data: present(await organizations.get(id)) };
+      return { data: present(await suspensions.restore(cliAuditContext, id)) };
     },
   }),
 ]);
@@ -74,13 +72,10 @@ export const operatorCommands = commandGroup("operator", "manage operators, the 
   serviceCommand("create", {
     description: "invite an operator and print the invitation link; it is not shown again",
     options: { email: { value: "<email>", text: "e-mail address to sign in with", required: true } },
-    async run({ inviteOperator }, options) {
-      const { email, url, expiresAt } = await inviteOperator(options.email);
-      return {
-        data: { email, url, expiresAt },
-        note: "Open the link in a browser while the server runs. Running this command again replaces the link.",
-      };
-    },
+    run: async ({ inviteOperator }, { email }) => ({
+      data: await inviteOperator(cliAuditContext, email),
+      note: "Open the link in a browser while the server runs. Running this command again replaces the link.",
+    }),
   }),
 ]);
 
@@ -96,12 +91,9 @@ export const userCommands = commandGroup("user", "manage user accounts", [
   serviceCommand("reset-two-factor", {
     description: "turn off two-factor authentication of a user who lost their device and recovery codes",
     argument: ["<email>", "e-mail address of the account; verify the user's identity first"],
-    async run({ resetTwoFactor }, _options, address) {
-      const { email, sessionsRevoked } = await resetTwoFactor(cliAuditContext, address);
-      return {
-        data: { email, sessionsEnded: sessionsRevoked },
-        note: "Two-factor authentication is off; an e-mail tells the user.",
-      };
-    },
+    run: async ({ resetTwoFactor }, _options, email) => ({
+      data: await resetTwoFactor(cliAuditContext, email),
+      note: "Two-factor authentication is off; an e-mail tells the user.",
+    }),
   }),
 ]);
