@@ -6,9 +6,6 @@ import { badRequest } from "../core/errors.ts";
 import { toProblems } from "../core/zod-problems.ts";
 
 const MAX_EMAIL_INPUT_LENGTH = 300;
-const MAX_NAME_LENGTH = 120;
-const MAX_VIEW_NAME_LENGTH = 60;
-const MAX_PASSKEY_NAME_LENGTH = 60;
 /** For messages, questions, answers, reasons and notes. */
 const MAX_FREE_TEXT_LENGTH = 2_000;
 
@@ -17,9 +14,10 @@ const FORBIDDEN_IN_LINE = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u202a-\u202e\u2066-\u2069]/
 /** As FORBIDDEN_IN_LINE, but allows tabs and line feeds. */
 const FORBIDDEN_IN_TEXT = /[\p{Cs}\u2028\u2029\u202a-\u202e\u2066-\u2069]|(?![\t\n])\p{Cc}/u;
 
+export const plainText = z.string({ error: "must be a string" });
+
 /** Trims, lower-cases and checks an e-mail address. The result is the form that is stored. */
-export const accountEmail = z
-  .string({ error: "must be a string" })
+export const accountEmail = plainText
   .max(MAX_EMAIL_INPUT_LENGTH, { error: "must have at most 254 characters" })
   .transform(normalizeEmail)
   .pipe(emailAddress)
@@ -37,21 +35,13 @@ export function normalizeEmail(text: string): string {
   return INTERNATIONAL_DOMAIN.test(domain) ? folded.slice(0, domainStart) + domainToASCII(domain) : folded;
 }
 
-/** The name of a user: one line. */
-export const userNameField = singleLine(MAX_NAME_LENGTH);
-
-/** The name of a passkey: one line. */
-export const passkeyNameField = singleLine(MAX_PASSKEY_NAME_LENGTH);
-
-/** The name of an organisation: one line. */
-export const organizationNameField = singleLine(MAX_NAME_LENGTH);
-
-/** The name of a saved view: one line. */
-export const savedViewNameField = singleLine(MAX_VIEW_NAME_LENGTH);
+export const userNameField = singleLine(120);
+export const organizationNameField = singleLine(120);
+export const passkeyNameField = singleLine(60);
+export const savedViewNameField = singleLine(60);
 
 /** Text that may have several lines. */
-export const freeText = z
-  .string({ error: "must be a string" })
+export const freeText = plainText
   .transform((text) => text.replaceAll(/\r\n?/g, "\n").trim())
   .refine((text) => text !== "", { error: "must not be empty" })
   .refine((text) => codePointLength(text) <= MAX_FREE_TEXT_LENGTH, {
@@ -71,8 +61,7 @@ export function parseOrThrow<Schema extends z.ZodType>(
 }
 
 function singleLine(max: number) {
-  return z
-    .string({ error: "must be a string" })
+  return plainText
     .transform((text) => text.trim().normalize("NFC"))
     .refine((text) => text !== "", { error: "must not be empty" })
     .refine((text) => codePointLength(text) <= max, { error: `must be at most ${max} characters` })

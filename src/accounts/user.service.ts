@@ -79,27 +79,15 @@ export async function hasAccount(em: EntityManager, email: string): Promise<bool
  */
 export async function insertUser(
   tx: Reader,
-  {
-    email,
-    name,
-    passwordHash,
-    organizationId,
-    role,
-  }: Omit<NewUser, "password"> & { readonly passwordHash: string },
+  { passwordHash, organizationId, ...given }: Omit<NewUser, "password"> & { readonly passwordHash: string },
 ): Promise<string> {
   const em = tx.em();
   const id = newUuid();
   const organization = organizationId === null ? null : em.getReference(Organization, organizationId);
-  const user = em.create(User, { id, email, name, organization, role });
-  const credential = {
-    id: newUuid(),
-    user,
-    accountId: id,
-    providerId: PASSWORD_PROVIDER,
-    password: passwordHash,
-  };
+  const user = em.create(User, { id, ...given, organization });
+  const credential = { user, accountId: id, providerId: PASSWORD_PROVIDER, password: passwordHash };
   try {
-    await em.persist([user, em.create(UserCredential, credential)]).flush();
+    await em.persist([user, em.create(UserCredential, { id: newUuid(), ...credential })]).flush();
   } catch (error) {
     if (!(error instanceof UniqueConstraintViolationException)) throw error;
     throw new AppError("ConflictException", "An account with this e-mail address already exists", {

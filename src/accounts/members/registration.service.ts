@@ -2,9 +2,10 @@
 import { LockMode, type EntityManager } from "@mikro-orm/postgresql";
 import { z } from "zod";
 import { toTypedId } from "../../core/ids.ts";
+import type { JsonObject } from "../../core/json.ts";
 import { type AuditSource, recordAuditEvent } from "../../audit/api.ts";
 import type { UserRole } from "../../organizations/api.ts";
-import { parseOrThrow, userNameField } from "../fields.ts";
+import { parseOrThrow, plainText, userNameField } from "../fields.ts";
 import type { AccountContext } from "../context.ts";
 import type { EmailTokenKind } from "../email-token.entity.ts";
 import { checkEmailToken, consumeEmailToken, invalidEmailToken } from "../email-token.service.ts";
@@ -24,12 +25,8 @@ export interface EmailTokenView {
   readonly expiresAt: Date;
 }
 
-const tokenField = z.string({ error: "must be a string" });
-const checkBody = z.object({ token: tokenField }, { error: "must be an object" });
-const acceptBody = z.object(
-  { token: tokenField, name: userNameField, password: z.string({ error: "must be a string" }) },
-  { error: "must be an object" },
-);
+const checkBody = z.object({ token: plainText });
+const acceptBody = z.object({ token: plainText, name: userNameField, password: plainText });
 
 /** Every invalid link throws the same NotFoundException. */
 export class RegistrationService {
@@ -40,7 +37,7 @@ export class RegistrationService {
   }
 
   /** `body`: `{token}`. Doesn't use the link up. */
-  async check(body: unknown, source: AuditSource): Promise<EmailTokenView> {
+  async check(body: JsonObject, source: AuditSource): Promise<EmailTokenView> {
     const { token } = parseOrThrow(checkBody, body);
     const { kind, subjectId, email, expiresAt } = await checkEmailToken(this.#context, token, source);
     const subject = await describeSubject(this.#context.database.em(), kind, subjectId);
@@ -51,7 +48,7 @@ export class RegistrationService {
    * Creates the account. `body`: `{token, name, password}`. Throws BadRequestException with every problem, and
    * ConflictException if the e-mail address has an account by now. After an error the link stays valid.
    */
-  async accept(body: unknown, source: AuditSource): Promise<void> {
+  async accept(body: JsonObject, source: AuditSource): Promise<void> {
     const { database, hasher } = this.#context;
     const { token, name, password } = parseOrThrow(acceptBody, body);
     const link = await checkEmailToken(this.#context, token, source, "registration", "invitation");

@@ -11,19 +11,6 @@ import { revokeEmailTokens } from "../email-token.service.ts";
 import { revokeInvitations } from "../invitations/service.ts";
 import { assertRoleInGroup, type MemberAdmin, type MemberGroup } from "./member-admin.ts";
 
-export interface RemovalOptions {
-  /** Revoke the group's keys that the member created, and the keys created with those. */
-  readonly revokeKeys: boolean;
-  /** Revoke the group's pending invitations that the member sent. */
-  readonly revokeInvitations: boolean;
-}
-
-export interface MemberRemoval {
-  readonly keys: readonly ApiKey[];
-  /** Uuids. */
-  readonly invitationIds: readonly string[];
-}
-
 const MAX_LISTED_MEMBERS = 1_000;
 
 /**
@@ -38,10 +25,9 @@ export class MemberService {
   }
 
   /** Ordered by name; at most 1,000. */
-  list({ organizationId }: MemberGroup, on: Reader = this.#context.database): Promise<User[]> {
-    const filters = { tenant: { organizationId } };
+  list(group: MemberGroup, on: Reader = this.#context.database): Promise<User[]> {
     const orderBy = [{ [raw((alias) => `lower(${alias}.name)`)]: "asc" as const }, { id: "asc" as const }];
-    return on.em().find(User, {}, { filters, orderBy, limit: MAX_LISTED_MEMBERS });
+    return forTenant(on.em(), group).find(User, {}, { orderBy, limit: MAX_LISTED_MEMBERS });
   }
 
   /** The users of `ids` (uuids) that belong to the group, in no particular order. Operators get the users of every group. */
@@ -56,10 +42,15 @@ export class MemberService {
   }
 
   /**
-   * Deletes the user and their sessions, and revokes keys and invitations as `options` say, in one transaction. Throws
-   * ConflictException for the last owner or operator.
+   * Deletes the user and their sessions, and on request revokes the group's keys that they created, with the keys created with
+   * those, and the invitations that they sent. Returns the keys, and the uuids of the invitations. Throws ConflictException for
+   * the last owner or operator.
    */
-  async remove(admin: MemberAdmin, id: string, options: RemovalOptions): Promise<MemberRemoval> {
+  async remove(
+    admin: MemberAdmin,
+    id: string,
+    options: { readonly revokeKeys: boolean; readonly revokeInvitations: boolean },
+  ): Promise<{ keys: readonly ApiKey[]; invitationIds: readonly string[] }> {
     // Takes the access lock first, so that the member can't create a key that the revocation misses.
     return await changeKeys(this.#context, async (apiKeys) => {
       const { tx } = apiKeys;

@@ -1,7 +1,7 @@
 /** Mails about a user's password, passkeys and two-factor authentication. */
 import { composeMail, type NewMail } from "../../mail/api.ts";
 
-/** The page that requests a password reset link. */
+/** The page that requests a password reset link: the `url` of the mails about changes. */
 export const FORGOTTEN_PASSWORD_PATH = "/forgotten-password";
 
 /** `url`: the page that sets a new password, with the token. */
@@ -17,7 +17,6 @@ export function passwordResetMail(email: string, url: string): NewMail {
   });
 }
 
-/** `url`: the page that requests a password reset link. */
 export function passwordChangedMail(email: string, url: string): NewMail {
   return composeMail(email, "password_changed", {
     title: "Your password was changed",
@@ -29,7 +28,6 @@ export function passwordChangedMail(email: string, url: string): NewMail {
   });
 }
 
-/** `url`: the page that requests a password reset link. */
 export function twoFactorChangedMail(email: string, isOn: boolean, url: string): NewMail {
   const change = isOn ? "turned on" : "turned off";
   return composeMail(email, isOn ? "two_factor_enabled" : "two_factor_disabled", {
@@ -42,7 +40,6 @@ export function twoFactorChangedMail(email: string, isOn: boolean, url: string):
   });
 }
 
-/** `url`: the page that requests a password reset link. */
 export function passkeyChangedMail(
   email: string,
   { name, isAdded, url }: { name: string; isAdded: boolean; url: string },
@@ -58,7 +55,6 @@ export function passkeyChangedMail(
   });
 }
 
-/** `url`: the page that requests a password reset link. */
 export function twoFactorResetMail(email: string, url: string): NewMail {
   return composeMail(email, "two_factor_reset", {
     title: "We turned off two-factor authentication for your account",

@@ -1,10 +1,8 @@
 /** Mails about a request for an account. */
 import { composeMail, type NewMail } from "../../mail/api.ts";
+import type { AccountRequest } from "./entity.ts";
 
-interface AccountRequestMailContent {
-  readonly email: string;
-  readonly organizationName: string;
-}
+type Requested = Pick<AccountRequest, "email" | "organizationName">;
 
 const IGNORE_FOOTNOTE =
   "If you didn't ask for this, you can ignore it. No account is created unless you set it up yourself.";
@@ -13,7 +11,7 @@ const IGNORE_FOOTNOTE =
  * Anyone can enter any e-mail address in the public form. So this mail repeats nothing else from the form: it could
  * otherwise be used to send anyone's text under our name.
  */
-export function requestReceivedMail({ email }: Pick<AccountRequestMailContent, "email">): NewMail {
+export function requestReceivedMail(email: string): NewMail {
   return composeMail(email, "account_request_received", {
     subject: "We have received your request for an account",
     title: "Thank you for your request",
@@ -25,10 +23,7 @@ export function requestReceivedMail({ email }: Pick<AccountRequestMailContent, "
 }
 
 /** The public form answers the same for every e-mail address; only the owner of the mailbox learns that it has an account. */
-export function accountExistsMail(
-  { email }: Pick<AccountRequestMailContent, "email">,
-  signInUrl: string,
-): NewMail {
+export function accountExistsMail(email: string, signInUrl: string): NewMail {
   return composeMail(email, "account_exists", {
     title: "You already have an account",
     paragraphs: [
@@ -40,10 +35,7 @@ export function accountExistsMail(
   });
 }
 
-export function registrationMail(
-  { email, organizationName }: AccountRequestMailContent,
-  url: string,
-): NewMail {
+export function registrationMail({ email, organizationName }: Requested, url: string): NewMail {
   return composeMail(email, "registration", {
     subject: `Welcome: set up your account for ${organizationName}`,
     title: "Your account is ready to set up",
@@ -56,10 +48,7 @@ export function registrationMail(
   });
 }
 
-export function rejectionMail(
-  { email, organizationName }: AccountRequestMailContent,
-  reason: string,
-): NewMail {
+export function rejectionMail({ email, organizationName }: Requested, reason: string): NewMail {
   return composeMail(email, "account_request_rejected", {
     subject: `Your request for ${organizationName}`,
     title: "We can't open this account",
@@ -71,11 +60,7 @@ export function rejectionMail(
   });
 }
 
-export function questionMail(
-  { email, organizationName }: AccountRequestMailContent,
-  question: string,
-  url: string,
-): NewMail {
+export function questionMail({ email, organizationName }: Requested, question: string, url: string): NewMail {
   return composeMail(email, "account_request_question", {
     subject: `A question about your request for ${organizationName}`,
     title: "We have a question",

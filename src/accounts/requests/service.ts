@@ -3,11 +3,12 @@ import { LockMode, type EntityManager, type QueryResult } from "@mikro-orm/postg
 import { z } from "zod";
 import type { NewMail } from "../../mail/api.ts";
 import type { Transaction } from "../../core/postgres/transaction.ts";
+import type { JsonObject } from "../../core/json.ts";
 import { newUuid, toTypedId } from "../../core/ids.ts";
 import { organizationTypes, systemActor } from "../../core/principal.ts";
 import { type AuditEvent, type AuditSource, recordAuditEvent } from "../../audit/api.ts";
 import { Organization } from "../../organizations/api.ts";
-import { accountEmail, parseOrThrow, organizationNameField, freeText } from "../fields.ts";
+import { accountEmail, parseOrThrow, organizationNameField, freeText, plainText } from "../fields.ts";
 import { formAttempts } from "../auth/throttle.ts";
 import type { AccountContext } from "../context.ts";
 import { checkEmailToken, consumeEmailToken, issueEmailLink } from "../email-token.service.ts";
@@ -15,21 +16,15 @@ import { hasAccount } from "../user.service.ts";
 import { AccountRequest, AccountRequestNote, type AccountRequestNoteKind } from "./entity.ts";
 import { accountExistsMail, registrationMail, requestReceivedMail } from "./mails.ts";
 
-const requestBody = z.object(
-  {
-    email: accountEmail,
-    organization_name: organizationNameField,
-    organization_type: z.enum(organizationTypes, { error: `must be ${organizationTypes.join(" or ")}` }),
-    message: freeText.nullish(),
-  },
-  { error: "must be an object" },
-);
+const requestBody = z.object({
+  email: accountEmail,
+  organization_name: organizationNameField,
+  organization_type: z.enum(organizationTypes, { error: `must be ${organizationTypes.join(" or ")}` }),
+  message: freeText.nullish(),
+});
 type RequestBody = z.output<typeof requestBody>;
 
-const answerBody = z.object(
-  { token: z.string({ error: "must be a string" }), message: freeText },
-  { error: "must be an object" },
-);
+const answerBody = z.object({ token: plainText, message: freeText });
 
 export class AccountRequestService {
   readonly #context: AccountContext;
@@ -42,7 +37,7 @@ export class AccountRequestService {
    * Validates `body`, then processes the request in the background and replies by mail. Throws BadRequestException with
    * every problem, and TooManyRequestsException.
    */
-  async submit(body: unknown, source: AuditSource): Promise<void> {
+  async submit(body: JsonObject, source: AuditSource): Promise<void> {
     const { backgroundQueue, throttle } = this.#context;
     const request = parseOrThrow(requestBody, body);
     await throttle.take(...formAttempts(source.ipAddress ?? ""));
@@ -50,7 +45,7 @@ export class AccountRequestService {
   }
 
   /** Answers an operator's question. `body`: `{token, message}`. Throws NotFoundException for an invalid link. */
-  async answer(body: unknown, source: AuditSource): Promise<void> {
+  async answer(body: JsonObject, source: AuditSource): Promise<void> {
     const { token, message } = parseOrThrow(answerBody, body);
     const link = await checkEmailToken(this.#context, token, source, "account_request_answer");
     const { subjectId: id, email } = link;
@@ -73,11 +68,11 @@ export class AccountRequestService {
       const send = async (mail: NewMail): Promise<void> => {
         if (isMailAllowed) await mails.enqueue(tx, mail);
       };
-      if (await hasAccount(em, email)) return await send(accountExistsMail({ email }, pageUrl("/sign-in")));
+      if (await hasAccount(em, email)) return await send(accountExistsMail(email, pageUrl("/sign-in")));
       const id = await insertRequest(em, body);
       if (id === null) return isMailAllowed ? await this.#resendExpiredRegistration(tx, email) : undefined;
       await recordAuditEvent(em, { ...requesterEvent("received", id), ...source, details: { email } });
-      await send(requestReceivedMail({ email }));
+      await send(requestReceivedMail(email));
     });
   }
 

@@ -45,12 +45,7 @@ export class SessionVerifier {
     ipAddress: string,
     mode: SessionMode = "live",
   ): Promise<SessionPrincipal> {
-    return requireTwoFactor(await this.#verify(headers, ipAddress, mode));
-  }
-
-  /** As `verify`, but allows users who must still turn on two-factor authentication: for managing their own account. */
-  verifyAllowingNoTwoFactor(headers: OriginHeaders, ipAddress: string): Promise<SessionPrincipal> {
-    return this.#verify(headers, ipAddress, "live");
+    return requireTwoFactor(await this.verifyAllowingNoTwoFactor(headers, ipAddress, mode));
   }
 
   /** As `verify`, for the session with this uuid, without counting as use: for connections that stay open. */
@@ -59,7 +54,12 @@ export class SessionVerifier {
     return requireTwoFactor(toPrincipal(row, this.#context.twoFactorPolicy));
   }
 
-  async #verify({ cookie }: OriginHeaders, ipAddress: string, mode: SessionMode): Promise<SessionPrincipal> {
+  /** As `verify`, but allows users who must still turn on two-factor authentication: for managing their own account. */
+  async verifyAllowingNoTwoFactor(
+    { cookie }: OriginHeaders,
+    ipAddress: string,
+    mode: SessionMode = "live",
+  ): Promise<SessionPrincipal> {
     const { database, clock, authSecret, twoFactorPolicy } = this.#context;
     const token = readSignedCookie(cookie, SESSION_COOKIE, authSecret);
     if (!token) throw notSignedInError();

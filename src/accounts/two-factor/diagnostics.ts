@@ -1,10 +1,9 @@
 /** Explains two-factor failures caused by a changed WAYMARK_SECRET, which encrypts TOTP secrets and recovery codes. */
-import { symmetricDecrypt } from "better-auth/crypto";
 import type { Reader } from "../../core/postgres/database.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { UserTwoFactor } from "../credential.entity.ts";
-import { secretKey } from "../auth/secret.ts";
+import { tryDecrypt } from "./unreadable-secrets.sql.ts";
 
 interface DiagnosticsDeps {
   readonly authSecret: string;
@@ -31,9 +30,7 @@ export class TwoFactorDiagnostics {
     const { authSecret, database } = this.#deps;
     const stored = await database.em().findOne(UserTwoFactor, { user: userId });
     if (!stored) return true;
-    const key = secretKey(authSecret);
-    const decryptions = [stored.secret, stored.recoveryCodes].map((data) => symmetricDecrypt({ key, data }));
-    return (await Promise.allSettled(decryptions)).every(({ status }) => status === "fulfilled");
+    return (await tryDecrypt(authSecret, stored.secret, stored.recoveryCodes)).every(Boolean);
   }
 
   /** Logs once per process, as every attempt of every affected user would repeat it. */

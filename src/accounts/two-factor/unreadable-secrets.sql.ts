@@ -18,7 +18,7 @@ const TWO_FACTOR_SECRETS_SQL = `
 /** Returns the sorted e-mail addresses of users whose TOTP secret `secretBox` can't decrypt. */
 export async function usersWithUnreadableSecret(on: Queryable, secretBox: KeyDerivation): Promise<string[]> {
   const rows = await on.query<SecretRow>(raw(`${TWO_FACTOR_SECRETS_SQL} order by email`));
-  const isDecrypted = await tryDecryptAll(secretBox, rows);
+  const isDecrypted = await tryDecrypt(deriveAuthSecret(secretBox), ...rows.map(({ secret }) => secret));
   return rows.filter((_row, index) => isDecrypted[index] === false).map(({ email }) => email);
 }
 
@@ -28,17 +28,16 @@ export async function canDecryptLatestSecret(
   secretBox: KeyDerivation,
 ): Promise<boolean | null> {
   const rows = await on.query<SecretRow>(raw(`${TWO_FACTOR_SECRETS_SQL} order by factor.id desc limit 1`));
-  const [isDecrypted] = await tryDecryptAll(secretBox, rows);
+  const [isDecrypted] = await tryDecrypt(deriveAuthSecret(secretBox), ...rows.map(({ secret }) => secret));
   return isDecrypted ?? null;
 }
 
-async function tryDecryptAll(secretBox: KeyDerivation, rows: readonly SecretRow[]): Promise<boolean[]> {
-  if (rows.length === 0) return [];
+/** Returns for each text whether `authSecret` decrypts it. */
+export async function tryDecrypt(authSecret: string, ...texts: readonly string[]): Promise<boolean[]> {
+  if (texts.length === 0) return [];
   // Imported lazily: every CLI command imports this module, and few need the library.
   const { symmetricDecrypt } = await import("better-auth/crypto");
-  const key = secretKey(deriveAuthSecret(secretBox));
-  const decryptions = await Promise.allSettled(
-    rows.map(({ secret }) => symmetricDecrypt({ key, data: secret })),
-  );
+  const key = secretKey(authSecret);
+  const decryptions = await Promise.allSettled(texts.map((data) => symmetricDecrypt({ key, data })));
   return decryptions.map(({ status }) => status === "fulfilled");
 }
