@@ -104,19 +104,6 @@ describe("200", () => {
     });
   });
 
-  it("creates a member from an invitation", async () => {
-    const { email, token } = await invitation();
-    const described = { kind: "invitation", email, organization_name: agent.name };
-    expect(expectData(await check(token))).toMatchObject(described);
-    expectData(await accept(token));
-    expect(await sessionOf(email)).toMatchObject({
-      user: { role: "dispatcher", name: "New Person" },
-      organization: { name: agent.name },
-    });
-    const { invitations } = await owner.queryData(`{ invitations { email } }`);
-    expect(invitations).not.toContainEqual({ email });
-  });
-
   it("resends the registration link and invalidates the previous one", async () => {
     const { id, email, token } = await registration();
     expect(await requests.decide("resendRegistration", { id })).toMatchObject({ userErrors: [] });

@@ -98,13 +98,6 @@ describe("200", () => {
     expect(await rig.findRequests(email)).toMatchObject([{ status: "REJECTED" }]);
   });
 
-  it("invalidates the previous question's link on a new question", async () => {
-    const { id, email } = await rig.submitAndWait();
-    const first = await ask(id, email, "First?");
-    await rig.decide("askAccountRequestQuestion", { id, question: "Second?" });
-    expectFailure(await check(first), 404);
-  });
-
   it("approves with another name, by an operator's key", async () => {
     const { id } = await rig.submitAndWait();
     const { text: key } = await app.keys.create({
@@ -133,26 +126,18 @@ describe("200", () => {
     ]);
   });
 
-  it("lists requests page by page, newest first, and counts by status", async () => {
+  it("lists requests newest first, and counts by status", async () => {
     const { id } = await rig.submitAndWait();
     const newest = await rig.submitAndWait();
     await rig.decide("rejectAccountRequest", { id: newest.id, reason: "No." });
-    const page = async (after: string | null) => {
-      const query = `query ($after: String) {
-        accountRequests(first: 1, after: $after) { nodes { id } pageInfo { endCursor } } }`;
-      return (await operator.queryData(query, { after })).accountRequests;
-    };
-    const first = await page(null);
-    expect(first.nodes).toEqual([{ id: newest.id }]);
-    expect((await page(first.pageInfo.endCursor)).nodes).toEqual([{ id }]);
+    const listed = await operator.queryData("{ accountRequests(first: 2) { nodes { id } } }");
+    expect(listed.accountRequests.nodes).toEqual([{ id: newest.id }, { id }]);
     const { accountRequests } = await operator.queryData(
       `{ accountRequests(first: 100, status: [REJECTED]) { nodes { status } totalCount } }`,
     );
     const statuses = accountRequests.nodes.map(({ status }: { status: string }) => status);
     expect(accountRequests.totalCount).toBe(statuses.length);
     expect(new Set(statuses)).toEqual(new Set(["REJECTED"]));
-    const { node } = await operator.queryData(`query ($id: ID!) { node(id: $id) { id } }`, { id });
-    expect(node).toEqual({ id });
   });
 });
 

@@ -83,13 +83,10 @@ describe("turning two-factor authentication on", () => {
   });
 
   // evidence: two-factor-enrollment-refused
-  it("is rejected if it is on, and without a session", async () => {
-    const { browser, password, uri, recoveryCodes } = enrolled;
+  it("is rejected if it is on", async () => {
+    const { browser, password, recoveryCodes } = enrolled;
     expectFailure(await browser.post("/auth/two-factor/enable", { password }), 400, "already on");
     expectData(await enterRecoveryCode(await halfway(enrolled), recoveryCodes[9]));
-    const body = { password, code: totpCode(uri, 1) };
-    for (const path of ["enable", "verify-totp", "verify-backup-code", "generate-backup-codes", "disable"])
-      expectFailure(await rig.post(`/auth/two-factor/${path}`, body), 401);
   });
 });
 

@@ -180,17 +180,13 @@ describe("the audit log", () => {
     });
   });
 
-  it("is visible to owners and operators only", async () => {
-    const { partner, id } = await place();
-    const member = await signIn(
-      app,
-      await createTestUser(app, { organizationId: partner.id, role: "dispatcher" }),
-    );
-    const byMember = await graphql(app, LOG, { headers: headersOf(member) });
-    expect(byMember.errors?.[0]?.extensions.code).toBe("FORBIDDEN");
+  it("is visible to operators' keys, not to a partner's, and an owner names no organisation", async () => {
+    const { partner, id, browser } = await place();
     expect((await graphql(app, LOG, { key: partner.key })).errors?.[0]?.extensions.code).toBe("FORBIDDEN");
-    const owner = await signIn(app, await createTestUser(app, { organizationId: partner.id, role: "owner" }));
-    const asking = await graphql(app, LOG, { headers: headersOf(owner), variables: { organizationId: id } });
+    const asking = await graphql(app, LOG, {
+      headers: headersOf(browser),
+      variables: { organizationId: id },
+    });
     expect(asking.errors?.[0]?.extensions.problems).toMatchObject([{ field: "organizationId" }]);
     const { text } = await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" });
     expect((await graphql(app, LOG, { key: text })).errors).toBeUndefined();
@@ -261,16 +257,11 @@ describe("a suspended organisation", () => {
     expect(acts).toEqual(["organization.restored", "organization.suspended"]);
   });
 
-  it("must exist, and only an operator can suspend it, with a valid reason", async () => {
-    const { id, browser } = await place();
+  it("must exist, and the reason must be text", async () => {
+    const { id } = await place();
     for (const wrong of ["org_00000000000000000000000000", "nothing"])
       expect(await suspend(wrong)).toMatchObject({ userErrors: [{ code: "NOT_FOUND", field: "id" }] });
     expect(await suspend(id, " ")).toMatchObject({ userErrors: [{ code: "INVALID", field: "reason" }] });
-    for (const query of [SUSPEND, RESTORE]) {
-      const variables = query === SUSPEND ? { id, reason: "x" } : { id };
-      const { errors } = await graphql(app, query, { headers: headersOf(browser), variables });
-      expect(errors?.[0]?.extensions.code).toBe("FORBIDDEN");
-    }
   });
 });
 

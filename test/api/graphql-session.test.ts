@@ -57,20 +57,9 @@ describe("200", () => {
     });
   });
 
-  it("gives a member no webhooks:manage; gives an operator all scopes and no organisation", async () => {
-    expect((await member.queryData(VIEWER)).viewer).toMatchObject({
-      scopes: ["JOBS_READ", "JOBS_WRITE"],
-      user: { role: "DISPATCHER" },
-    });
-    expect((await operator.queryData(VIEWER)).viewer).toMatchObject({
-      kind: "OPERATOR",
-      scopes: ["JOBS_READ", "JOBS_WRITE", "WEBHOOKS_MANAGE", "KEYS_MANAGE"],
-      organization: null,
-      user: { role: "OPERATOR" },
-    });
-  });
-
-  it("returns no user for a key", async () => {
+  it("returns an operator without an organisation, and no user for a key", async () => {
+    const expected = { kind: "OPERATOR", organization: null, user: { role: "OPERATOR" } };
+    expect((await operator.queryData(VIEWER)).viewer).toMatchObject(expected);
     expect((await queryData(app, VIEWER, { key: agent.key })).viewer.user).toBeNull();
   });
 
@@ -106,29 +95,12 @@ describe("200", () => {
 describe("401 UNAUTHENTICATED", () => {
   const rejected = { status: 401, code: "UNAUTHENTICATED" };
 
-  it("for a foreign or modified cookie", async () => {
-    const { cookie, origin } = owner.headers as { cookie: string; origin: string };
-    const [name, value = ""] = cookie.split("=", 2);
-    const other = value.startsWith("A") ? `B${value.slice(1)}` : `A${value.slice(1)}`;
-    for (const text of [`${name}=x`, `${name}=`, `${name}=${other}`]) {
-      expect(await codeOf(graphql(app, ANY, { headers: { cookie: text, origin } }))).toEqual(rejected);
-    }
-  });
-
   // evidence: session-ended-401
   it("after the session was ended anywhere", async () => {
     const { headers, client } = await signInUser(app, owner);
     expect((await graphql(app, ANY, { headers })).status).toBe(200);
     await client.post("/auth/sign-out");
     expect(await codeOf(graphql(app, ANY, { headers }))).toEqual(rejected);
-  });
-
-  it("immediately after the user was removed", async () => {
-    const leaving = await createSignedInUser(app, agent.id, "dispatcher");
-    await leaving.queryData(ANY);
-    const remove = `mutation { removeMember(id: "${toTypedId("usr", leaving.id)}") { id userErrors { code } } }`;
-    expect((await owner.queryData(remove)).removeMember.userErrors).toEqual([]);
-    expect(await codeOf(leaving.graphql(ANY))).toEqual(rejected);
   });
 });
 
@@ -158,18 +130,6 @@ describe("403 FORBIDDEN", () => {
     await graphql(app, mutation, { headers });
     const { job } = await owner.queryData(`{ job(markingNumber: "${numbers[1]}") { labels } }`);
     expect(job.labels).toBeNull();
-  });
-
-  it("returns 401 after the organisation was suspended, also once it is restored", async () => {
-    const other = await app.createOrganization("agent");
-    const person = await createSignedInUser(app, other.id);
-    const id = toTypedId("org", other.id);
-    const suspend = `mutation { suspendOrganization(id: "${id}", reason: "unpaid") { userErrors { code } } }`;
-    expect((await operator.queryData(suspend)).suspendOrganization.userErrors).toEqual([]);
-    const signedOut = { status: 401, code: "UNAUTHENTICATED" };
-    expect(await codeOf(person.graphql(ANY))).toMatchObject(signedOut);
-    await operator.queryData(`mutation { restoreOrganization(id: "${id}") { userErrors { code } } }`);
-    expect(await codeOf(person.graphql(ANY))).toMatchObject(signedOut);
   });
 
   // evidence: session-role-403

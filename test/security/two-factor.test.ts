@@ -129,10 +129,3 @@ describe("members of organisations", () => {
     expect([await statusOf(there, strict), await statusOf(browser, strict)]).toEqual([200, 401]);
   });
 });
-
-it("two-factor authentication is optional by default", async () => {
-  const free = await start();
-  const browser = await accounts.signIn(free, await newOperator());
-  expect((await sessionOf(browser)).user.requires_two_factor).toBe(false);
-  expect(await statusOf(browser, free)).toBe(200);
-});

@@ -36,7 +36,6 @@ export class MemberService {
     ids: readonly string[],
     on: Reader = this.#context.database,
   ): Promise<User[]> {
-    if (ids.length === 0) return [];
     const filters = organizationId === null ? false : { tenant: { organizationId } };
     return await on.em().find(User, { id: { $in: [...ids] } }, { filters });
   }

@@ -28,7 +28,7 @@ export async function accountRequestsByIds(
   reader: Reader,
   ids: readonly string[],
 ): Promise<AccountRequest[]> {
-  return ids.length === 0 ? [] : await reader.em().find(AccountRequest, { id: { $in: [...ids] } });
+  return await reader.em().find(AccountRequest, { id: { $in: [...ids] } });
 }
 
 /** The notes of each request, oldest first. */

@@ -1,8 +1,6 @@
 /** The shared app with a signed-in operator, for tests that submit and review account requests. */
 import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
-import { toTypedId } from "../../../src/core/ids.ts";
-import { sql } from "../../../src/core/postgres/sql.ts";
 import { createSessionClient } from "./session-client.ts";
 import { waitForMail } from "./mails.ts";
 import { createSignedInUser } from "./signed-in-user.ts";
@@ -16,15 +14,6 @@ export interface AccountRequestBody {
   message?: string | null;
 }
 
-/** An account request as the operator's GraphQL query returns it. */
-export interface SubmittedAccountRequest {
-  id: string;
-  status: string;
-  email: string;
-  organizationName: string;
-  warnings: string[];
-}
-
 export type AccountRequestFixture = Awaited<ReturnType<typeof openAccountRequestFixture>>;
 
 export function newAccountRequest(): AccountRequestBody {
@@ -35,14 +24,6 @@ export function newAccountRequest(): AccountRequestBody {
 const REQUEST_SELECTION = `accountRequest { id status decidedAt decidedBy registrationExpiresAt organization { id name type }
   notes { by kind text } } userErrors { code field message }`;
 
-const ARGUMENT_TYPES = {
-  id: "ID!",
-  organizationName: "String",
-  reason: "String!",
-  question: "String!",
-  text: "String!",
-};
-
 export async function openAccountRequestFixture() {
   const app = await sharedApp("api");
   const agent = await app.createOrganization("agent");
@@ -52,16 +33,12 @@ export async function openAccountRequestFixture() {
     return createSessionClient(app).call("/auth/account-requests", init);
   };
   /** Newest first. */
-  const findRequests = async (email: string): Promise<SubmittedAccountRequest[]> => {
-    const rows = await app.database.query<{ id: string }>(
-      sql`select id from account_request where email = ${email} order by id desc`,
+  const findRequests = async (email: string) => {
+    const { accountRequests } = await operator.queryData(
+      "{ accountRequests(first: 100) { nodes { id status email organizationName warnings } } }",
     );
-    const { nodes } = await operator.queryData(
-      `query ($ids: [ID!]!) { nodes(ids: $ids) {
-        ... on AccountRequest { id status email organizationName warnings } } }`,
-      { ids: rows.map(({ id }) => toTypedId("arq", id)) },
-    );
-    return nodes;
+    type Found = Record<"id" | "status" | "email" | "organizationName", string> & { warnings: string[] };
+    return (accountRequests.nodes as Found[]).filter((request) => request.email === email);
   };
   return {
     app,
@@ -82,18 +59,9 @@ export async function openAccountRequestFixture() {
       args: Record<string, unknown>,
       options: GraphqlRequestOptions = { headers: operator.headers },
     ): Promise<GraphqlResponse["data"]> {
-      const names = Object.keys(args) as (keyof typeof ARGUMENT_TYPES)[];
-      const variables = names.map((name) => `$${name}: ${ARGUMENT_TYPES[name]}`).join(", ");
-      const fieldArguments = names.map((name) => `${name}: $${name}`).join(", ");
-      const data = await queryData(
-        app,
-        `mutation (${variables}) { ${field}(${fieldArguments}) { ${REQUEST_SELECTION} } }`,
-        {
-          ...options,
-          variables: args,
-        },
-      );
-      return data[field];
+      const given = Object.entries(args).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+      const mutation = `mutation { ${field}(${given.join(", ")}) { ${REQUEST_SELECTION} } }`;
+      return (await queryData(app, mutation, options))[field];
     },
   };
 }
