@@ -1,5 +1,6 @@
 /** Account requests and their review: rejected requests. */
 import { describe, expect, it } from "vitest";
+import { fromTypedId } from "../../src/core/ids.ts";
 import { raw, sql, type Sql } from "../../src/core/postgres/sql.ts";
 import { newAccountRequest, openAccountRequestFixture } from "../support/accounts/account-request.fixture.ts";
 import * as accounts from "../support/accounts/accounts.fixture.ts";
@@ -92,6 +93,15 @@ describe("409", () => {
     expect(request?.warnings).toEqual(["An account with this e-mail address already exists"]);
     const refused = await rig.decide("approveAccountRequest", { id });
     expect(refused).toMatchObject({ userErrors: [{ code: "CONFLICT" }] });
+  });
+
+  it("for a note if the request has 200", async () => {
+    const { id } = await rig.submitAndWait();
+    await app.database.query(sql`insert into account_request_note (id, request_id, by, kind, text)
+      select gen_random_uuid(), ${fromTypedId("arq", id)}::uuid, 'a', 'note', 'b' from generate_series(1, 199)`);
+    const note = () => rig.decide("addAccountRequestNote", { id, text: "Spoke to them." });
+    expect(await note()).toMatchObject({ userErrors: [] });
+    expect(await note()).toMatchObject({ userErrors: [{ code: "LIMIT_EXCEEDED" }] });
   });
 
   it("for all but one of several concurrent approvals, which create one organisation and one mail", async () => {

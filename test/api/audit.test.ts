@@ -180,8 +180,11 @@ describe("the audit log", () => {
     });
   });
 
-  it("is visible to operators' keys, not to a partner's, and an owner names no organisation", async () => {
+  it("is visible to owners and operators only, and owners name no organisation", async () => {
     const { partner, id, browser } = await place();
+    const user = await createTestUser(app, { organizationId: partner.id, role: "developer" });
+    const byDeveloper = await graphql(app, LOG, { headers: headersOf(await signIn(app, user)) });
+    expect(byDeveloper.errors?.[0]?.extensions.code).toBe("FORBIDDEN");
     expect((await graphql(app, LOG, { key: partner.key })).errors?.[0]?.extensions.code).toBe("FORBIDDEN");
     const asking = await graphql(app, LOG, {
       headers: headersOf(browser),
