@@ -5,29 +5,21 @@ import { createLogger } from "../../src/core/logger.ts";
 import { listenToChannel } from "../../src/core/postgres/notify.ts";
 import { DELIVERIES_CHANNEL } from "../../src/webhooks/dispatcher/worker.ts";
 import { toTypedId } from "../../src/core/ids.ts";
-import {
-  createTestUser,
-  createSessionClient,
-  signIn,
-  type SessionClient,
-  type TestUser,
-} from "../support/accounts/session-client.ts";
+import { createSessionClient, signIn } from "../support/accounts/session-client.ts";
+import { createSignedInUser, signInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
-import { queryData, graphql } from "../support/graphql/client.ts";
-import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { graphql } from "../support/graphql/client.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { startDispatcherFixture, type DispatcherFixture } from "../support/webhooks/dispatcher.fixture.ts";
 import { startTestReceiver } from "../support/webhooks/receiver.ts";
 import { eventually } from "../support/eventually.ts";
 
 let app: SharedApp;
-let operator: TestUser;
-let operatorBrowser: SessionClient;
+let operator: SignedInTestUser;
 
 beforeAll(async () => {
   app = await sharedApp("api");
-  operator = await createTestUser(app, { organizationId: null, role: "operator" });
-  operatorBrowser = await signIn(app, operator);
+  operator = await createSignedInUser(app, null);
 });
 
 interface Entry {
@@ -46,22 +38,14 @@ const LOG = `query ($first: Int, $after: String, $actions: [String!], $organizat
     nodes { id at action actor subject details ipAddress requestId organization { id } }
     edges { cursor } pageInfo { hasNextPage endCursor } } }`;
 
-const headersOf = ({ cookie }: SessionClient) => ({ cookie, origin: app.url });
-
-async function log(browser: SessionClient, variables: Record<string, unknown> = {}): Promise<Entry[]> {
-  return (await queryData(app, LOG, { headers: headersOf(browser), variables })).auditLog.nodes as Entry[];
+async function log(reader: SignedInTestUser, variables: Record<string, unknown> = {}): Promise<Entry[]> {
+  return (await reader.queryData(LOG, variables)).auditLog.nodes as Entry[];
 }
 
 /** Returns an organisation and its signed-in owner. */
-async function place(): Promise<{
-  partner: TestOrganization;
-  owner: TestUser;
-  browser: SessionClient;
-  id: string;
-}> {
+async function place() {
   const partner = await app.createOrganization("agent");
-  const owner = await createTestUser(app, { organizationId: partner.id, role: "owner" });
-  return { partner, owner, browser: await signIn(app, owner), id: toTypedId("org", partner.id) };
+  return { partner, owner: await createSignedInUser(app, partner.id), id: toTypedId("org", partner.id) };
 }
 
 const SUSPEND = `mutation ($id: ID!, $reason: String!) {
@@ -70,32 +54,17 @@ const RESTORE = `mutation ($id: ID!) {
   restoreOrganization(id: $id) { organization { id suspendedAt } userErrors { code field } } }`;
 const REMOVE = `mutation ($id: ID!) { removeMember(id: $id) { id } }`;
 
-async function suspend(
-  id: string,
-  reason = "They asked for it",
-): Promise<{ userErrors: unknown[]; organization: { suspendedAt: string } }> {
-  const data = await queryData(app, SUSPEND, {
-    headers: headersOf(operatorBrowser),
-    variables: { id, reason },
-  });
-  return data.suspendOrganization;
-}
-
-async function restore(id: string): Promise<{ userErrors: unknown[] }> {
-  return (await queryData(app, RESTORE, { headers: headersOf(operatorBrowser), variables: { id } }))
-    .restoreOrganization;
-}
+const suspend = async (id: string, reason = "They asked for it") =>
+  (await operator.queryData(SUSPEND, { id, reason })).suspendOrganization;
+const restore = async (id: string) => (await operator.queryData(RESTORE, { id })).restoreOrganization;
 
 describe("the audit log", () => {
   // evidence: audit-log-fields
   it("records the actor, subject, IP address and request of an event", async () => {
-    const { partner, owner, browser, id } = await place();
-    const person = await createTestUser(app, { organizationId: partner.id, role: "dispatcher" });
-    const removed = await graphql(app, REMOVE, {
-      headers: headersOf(browser),
-      variables: { id: toTypedId("usr", person.id) },
-    });
-    const [entry] = await log(browser, { actions: ["member.removed"] });
+    const { partner, owner, id } = await place();
+    const person = await createSignedInUser(app, partner.id, "dispatcher");
+    const removed = await owner.graphql(REMOVE, { id: toTypedId("usr", person.id) });
+    const [entry] = await log(owner, { actions: ["member.removed"] });
     expect(entry).toMatchObject({
       action: "member.removed",
       actor: owner.email,
@@ -109,19 +78,12 @@ describe("the audit log", () => {
   });
 
   it("keeps the e-mail address of a removed user", async () => {
-    const { partner, browser } = await place();
-    const second = await createTestUser(app, { organizationId: partner.id, role: "owner" });
-    const third = await createTestUser(app, { organizationId: partner.id, role: "dispatcher" });
-    const theirs = await signIn(app, second);
-    await queryData(app, REMOVE, {
-      headers: headersOf(theirs),
-      variables: { id: toTypedId("usr", third.id) },
-    });
-    await queryData(app, REMOVE, {
-      headers: headersOf(browser),
-      variables: { id: toTypedId("usr", second.id) },
-    });
-    const removals = await log(browser, { actions: ["member.removed"] });
+    const { partner, owner } = await place();
+    const second = await createSignedInUser(app, partner.id);
+    const third = await createSignedInUser(app, partner.id, "dispatcher");
+    await second.queryData(REMOVE, { id: toTypedId("usr", third.id) });
+    await owner.queryData(REMOVE, { id: toTypedId("usr", second.id) });
+    const removals = await log(owner, { actions: ["member.removed"] });
     expect(removals[1]).toMatchObject({ actor: second.email });
   });
 
@@ -131,23 +93,20 @@ describe("the audit log", () => {
     await suspend(mine.id, "Internal reason");
     await restore(mine.id);
     await suspend(other.id, "Another");
-    const entries = await log(await signIn(app, mine.owner), { first: 100 });
+    const entries = await log(await signInUser(app, mine.owner), { first: 100 });
     expect(new Set(entries.map(({ organization }) => organization?.id))).toEqual(new Set([mine.id]));
     const suspended = entries.find(({ action }) => action === "organization.suspended");
     expect(suspended).toMatchObject({ actor: "operator", details: null, ipAddress: null, requestId: null });
     expect(JSON.stringify(entries)).not.toContain("Internal reason");
     expect(JSON.stringify(entries)).not.toContain(operator.email);
 
-    const [seen] = await log(operatorBrowser, {
-      actions: ["organization.suspended"],
-      organizationId: mine.id,
-    });
+    const [seen] = await log(operator, { actions: ["organization.suspended"], organizationId: mine.id });
     expect(seen).toMatchObject({ actor: operator.email, details: { reason: "Internal reason" } });
   });
 
   // evidence: sign-in-failures-in-audit-log
   it("shows an organisation the IP addresses of failed sign-ins to its users' accounts", async () => {
-    const { owner, browser } = await place();
+    const { owner } = await place();
     const body = JSON.stringify({ email: owner.email, password: "not my password" });
     const refused = await createSessionClient(app).call("/auth/sign-in/email", {
       method: "POST",
@@ -156,7 +115,7 @@ describe("the audit log", () => {
     });
     expectFailure(refused, 401);
     const entry = await eventually(async () => {
-      const [found] = await log(browser, { actions: ["session.sign_in_failed"] });
+      const [found] = await log(owner, { actions: ["session.sign_in_failed"] });
       expect(found).toBeDefined();
       return found;
     });
@@ -164,7 +123,7 @@ describe("the audit log", () => {
   });
 
   it("stores no IP address of a client that is gone, and does not take it for an operator", async () => {
-    const { partner, browser } = await place();
+    const { partner, owner } = await place();
     await recordAuditEvent(app.database, {
       action: "session.sign_in_failed",
       actor: { type: "system", id: null },
@@ -172,7 +131,7 @@ describe("the audit log", () => {
       ipAddress: "",
       requestId: "req_of_a_client_that_is_gone",
     });
-    const [entry] = await log(browser, { actions: ["session.sign_in_failed"] });
+    const [entry] = await log(owner, { actions: ["session.sign_in_failed"] });
     expect(entry).toMatchObject({
       actor: "system",
       ipAddress: null,
@@ -181,22 +140,18 @@ describe("the audit log", () => {
   });
 
   it("is visible to owners and operators only, and owners name no organisation", async () => {
-    const { partner, id, browser } = await place();
-    const user = await createTestUser(app, { organizationId: partner.id, role: "developer" });
-    const byDeveloper = await graphql(app, LOG, { headers: headersOf(await signIn(app, user)) });
-    expect(byDeveloper.errors?.[0]?.extensions.code).toBe("FORBIDDEN");
-    expect((await graphql(app, LOG, { key: partner.key })).errors?.[0]?.extensions.code).toBe("FORBIDDEN");
-    const asking = await graphql(app, LOG, {
-      headers: headersOf(browser),
-      variables: { organizationId: id },
-    });
+    const { partner, id, owner } = await place();
+    const developer = await createSignedInUser(app, partner.id, "developer");
+    for (const reader of [{ headers: developer.headers }, { key: partner.key }])
+      expect((await graphql(app, LOG, reader)).errors?.[0]?.extensions.code).toBe("FORBIDDEN");
+    const asking = await owner.graphql(LOG, { organizationId: id });
     expect(asking.errors?.[0]?.extensions.problems).toMatchObject([{ field: "organizationId" }]);
     const { text } = await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" });
     expect((await graphql(app, LOG, { key: text })).errors).toBeUndefined();
   });
 
   it("returns each entry exactly once across pages", async () => {
-    const { partner, browser } = await place();
+    const { partner, owner } = await place();
     const actor = { type: "system", id: null } as const;
     for (let index = 0; index < 7; index += 1)
       await recordAuditEvent(app.database, {
@@ -209,7 +164,7 @@ describe("the audit log", () => {
     let after: string | null = null;
     do {
       const variables = { first: 3, after, actions: ["test.happened"] };
-      const { auditLog } = await queryData(app, LOG, { headers: headersOf(browser), variables });
+      const { auditLog } = await owner.queryData(LOG, variables);
       seen.push(...auditLog.nodes.map(({ subject }: Entry) => subject));
       after = auditLog.pageInfo.hasNextPage ? auditLog.pageInfo.endCursor : null;
     } while (after !== null);
@@ -222,7 +177,7 @@ describe("the audit log", () => {
     ["an invalid action", { actions: ["member.removed\0"] }, "actions.0"],
     ["an invalid organisation id", { organizationId: "org_x" }, "organizationId"],
   ])("refuses %s", async (_what, variables, field) => {
-    const { errors } = await graphql(app, LOG, { headers: headersOf(operatorBrowser), variables });
+    const { errors } = await operator.graphql(LOG, variables);
     expect(errors?.[0]?.extensions.problems).toMatchObject([{ field }]);
   });
 });
@@ -230,23 +185,23 @@ describe("the audit log", () => {
 describe("a suspended organisation", () => {
   // evidence: suspension-ends-sessions
   it("has its keys rejected until it is restored, and its members' sessions ended", async () => {
-    const { partner, browser, owner, id } = await place();
+    const { partner, owner, id } = await place();
     const other = await place();
     expect((await app.call("/v1/jobs", { key: partner.key })).status).toBe(200);
     const answer = await suspend(id);
     expect(answer.userErrors).toEqual([]);
     expect(Date.parse(answer.organization.suspendedAt)).toBeGreaterThan(Date.now() - 60_000);
-    expectFailure(await browser.get("/auth/session"), 401);
-    expect((await graphql(app, "{ members { id } }", { headers: headersOf(browser) })).status).toBe(401);
+    expectFailure(await owner.client.get("/auth/session"), 401);
+    expect((await owner.graphql("{ members { id } }")).status).toBe(401);
     await eventually(async () => {
       const refused = await app.call("/v1/jobs", { key: partner.key });
       expect(refused.status).toBe(403);
     });
     expect((await restore(id)).userErrors).toEqual([]);
-    expectFailure(await browser.get("/auth/session"), 401);
+    expectFailure(await owner.client.get("/auth/session"), 401);
     expectData(await (await signIn(app, owner)).get("/auth/session"));
-    expectData(await other.browser.get("/auth/session"));
-    expectData(await operatorBrowser.get("/auth/session"));
+    expectData(await other.owner.client.get("/auth/session"));
+    expectData(await operator.client.get("/auth/session"));
   });
 
   it("is recorded once if it is suspended again", async () => {
@@ -255,7 +210,7 @@ describe("a suspended organisation", () => {
     await suspend(id);
     await restore(id);
     await restore(id);
-    const entries = await log(operatorBrowser, { organizationId: id, first: 100 });
+    const entries = await log(operator, { organizationId: id, first: 100 });
     const acts = entries.map(({ action }) => action).filter((action) => action.startsWith("organization."));
     expect(acts).toEqual(["organization.restored", "organization.suspended"]);
   });
