@@ -3,13 +3,13 @@
  * miss them. Lower it when a folder shrinks.
  */
 export const budgets: Readonly<Record<string, number>> = {
-  "src/accounts": 5_090,
-  "src/api": 4_320,
+  "src/accounts": 4_980,
+  "src/api": 4_290,
   "src/api/graphql": 4_970,
   "src/api-keys": 1_820,
   "src/app": 940,
   "src/audit": 200,
-  "src/cli": 1_420,
+  "src/cli": 1_410,
   "src/config": 490,
   "src/core": 4_960,
   "src/dev": 1_450,
@@ -25,6 +25,6 @@ export const budgets: Readonly<Record<string, number>> = {
   "src/scheduling": 500,
   "src/test-mode": 1_380,
   "src/webhooks": 5_910,
-  test: 68_610,
+  test: 68_340,
   bench: 6_630,
 };

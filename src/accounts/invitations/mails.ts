@@ -2,7 +2,7 @@
 import { composeMail, type NewMail } from "../../mail/api.ts";
 import type { Invitation } from "./entity.ts";
 
-/** What the mails need of an invitation whose organisation is loaded. */
+/** Its organisation must be loaded. */
 type Invited = Pick<Invitation, "email" | "invitedBy" | "organization">;
 
 const groupNameOf = ({ organization }: Invited): string => organization?.name ?? "the Waymark operators";

@@ -21,7 +21,7 @@ interface Review {
   readonly by: string;
 }
 
-/** What a review records in addition to its change. */
+/** The note and the audit details of a review. */
 interface ReviewResult {
   readonly note?: { readonly kind: AccountRequestNoteKind; readonly text: string };
   /** Of the audit entry, besides the e-mail address. */

@@ -46,7 +46,7 @@ export function accountRoutes(services: AccountRouteServices): Router {
   return router;
 }
 
-/** Sends the result of `run`, or an empty object if there is none. */
+/** Sends the result of `run`, by default an empty object. */
 function handle(run: (call: AuthCall) => Promise<unknown>, status?: 200 | 202): RequestHandler {
   return toRequestHandler(async (request, response) => {
     const data = await run({
