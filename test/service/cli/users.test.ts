@@ -27,9 +27,13 @@ const entriesAbout = (email: string) =>
 const tokenOf = (url: unknown, page: string): string =>
   new RegExp(`^https://console\\.example/${page}#token=([\\w-]{43})$`).exec(String(url))?.[1] ?? "";
 
-describe("user reset-two-factor", () => {
-  const reset = (...args: string[]) => run("user", "reset-two-factor", ...args);
+const reset = (...args: string[]) => run("user", "reset-two-factor", ...args);
+const create = async (email: string) =>
+  tokenOf((await runJson("operator", "create", "--email", email)).url, "invitation");
+const accept = (token: string) =>
+  post("/auth/links/accept", { token, name: "A Heron", password: VALID_PASSWORD });
 
+describe("user reset-two-factor", () => {
   // evidence: two-factor-reset-by-operator
   it("turns two-factor authentication off, ends all sessions, keeps the password, and mails the user", async () => {
     const user = await rig.newSecuredUser();
@@ -82,11 +86,6 @@ describe("user recover", () => {
 });
 
 describe("operator create", () => {
-  const create = async (email: string) =>
-    tokenOf((await runJson("operator", "create", "--email", email)).url, "invitation");
-  const accept = (token: string) =>
-    post("/auth/links/accept", { token, name: "A Heron", password: VALID_PASSWORD });
-
   it("prints a link that lets the operator sign in, and invalidates the link of an earlier run", async () => {
     const previous = await create("First@Test.example");
     const token = await create("first@test.example");
