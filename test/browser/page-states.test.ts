@@ -129,6 +129,22 @@ describe("a failure", () => {
     await context.setOffline(false);
     await page.getByText("You are offline.").waitFor({ state: "hidden" });
   });
+
+  it("of the network on the way to a page keeps the console, which loads the page later", async () => {
+    const { page, context } = await openAs(owner);
+    await page.goto("/jobs");
+    await expectVisible(page.getByRole("link", { name: "STATE-1" }));
+    await context.setOffline(true);
+    await page.getByRole("link", { name: "Members" }).click();
+    await expectVisible(page.getByRole("alert").getByText("No connection"));
+    await page.getByRole("link", { name: "Security" }).click();
+    await expectVisible(page.getByRole("alert").getByText("No connection"));
+    await context.setOffline(false);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await expectVisible(page.getByRole("heading", { level: 1, name: "Security" }));
+    await page.getByRole("link", { name: "Members" }).click();
+    await expectVisible(page.getByRole("heading", { level: 1, name: "Members" }));
+  });
 });
 
 describe("access", () => {

@@ -1,5 +1,5 @@
 /** The route tree, and the pages shown while a route loads or when it fails. */
-import { createRouter, type ErrorComponentProps } from "@tanstack/react-router";
+import { createRouter, useRouter, type ErrorComponentProps } from "@tanstack/react-router";
 import { ErrorState, LoadingState } from "../components/status/page-states.tsx";
 import { NotFoundPage } from "../pages/not-found.page.tsx";
 import { accountRoutes } from "../routes/account.routes.ts";
@@ -72,5 +72,8 @@ export function preloadPage(router: ReturnType<typeof createConsoleRouter>): voi
 }
 
 function RouteError({ error, reset }: ErrorComponentProps) {
-  return <ErrorState error={error} onRetry={reset} />;
+  const router = useRouter();
+  // Also loads the page's code again, if that has failed.
+  const retry = (): void => void router.invalidate().then(reset);
+  return <ErrorState error={error} onRetry={retry} />;
 }

@@ -1,5 +1,6 @@
 /** Routes for signing in, registering and resetting passwords. */
-import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { createRoute, redirect } from "@tanstack/react-router";
+import { lazyPage } from "../app/lazy-page.ts";
 import { needsTwoFactor } from "../app/session/access.ts";
 import { parseReturnTo, parseSignInSearch, type ReturnToSearch } from "../app/session/return-to.ts";
 import { publicRoute } from "./root.route.tsx";
@@ -14,7 +15,7 @@ const signIn = createRoute({
     const session = context.session.current();
     if (session) redirectAfterSignIn(session, search);
   },
-  component: lazyRouteComponent(() => import("../pages/account/sign-in.page.tsx"), "SignInPage"),
+  component: lazyPage(() => import("../pages/account/sign-in.page.tsx"), "SignInPage"),
 });
 
 /** For signed-in users who must turn on two-factor authentication first. */
@@ -27,7 +28,7 @@ const twoFactorRequired = createRoute({
     if (!session) throw redirect({ to: "/sign-in", search, replace: true });
     if (!needsTwoFactor(session)) redirectAfterSignIn(session, search);
   },
-  component: lazyRouteComponent(
+  component: lazyPage(
     () => import("../pages/security/two-factor-required.page.tsx"),
     "TwoFactorRequiredPage",
   ),
@@ -36,49 +37,37 @@ const twoFactorRequired = createRoute({
 const requestAccount = createRoute({
   getParentRoute: () => publicRoute,
   path: "request-account",
-  component: lazyRouteComponent(
-    () => import("../pages/account/request-account.page.tsx"),
-    "RequestAccountPage",
-  ),
+  component: lazyPage(() => import("../pages/account/request-account.page.tsx"), "RequestAccountPage"),
 });
 
 const answerQuestion = createRoute({
   getParentRoute: () => publicRoute,
   path: "account-request",
-  component: lazyRouteComponent(
-    () => import("../pages/account/answer-question.page.tsx"),
-    "AnswerQuestionPage",
-  ),
+  component: lazyPage(() => import("../pages/account/answer-question.page.tsx"), "AnswerQuestionPage"),
 });
 
 const register = createRoute({
   getParentRoute: () => publicRoute,
   path: "register",
-  component: lazyRouteComponent(() => import("../pages/account/create-account.page.tsx"), "RegisterPage"),
+  component: lazyPage(() => import("../pages/account/create-account.page.tsx"), "RegisterPage"),
 });
 
 const invitation = createRoute({
   getParentRoute: () => publicRoute,
   path: "invitation",
-  component: lazyRouteComponent(() => import("../pages/account/create-account.page.tsx"), "InvitationPage"),
+  component: lazyPage(() => import("../pages/account/create-account.page.tsx"), "InvitationPage"),
 });
 
 const forgottenPassword = createRoute({
   getParentRoute: () => publicRoute,
   path: "forgotten-password",
-  component: lazyRouteComponent(
-    () => import("../pages/account/forgotten-password.page.tsx"),
-    "ForgottenPasswordPage",
-  ),
+  component: lazyPage(() => import("../pages/account/forgotten-password.page.tsx"), "ForgottenPasswordPage"),
 });
 
 const resetPassword = createRoute({
   getParentRoute: () => publicRoute,
   path: "reset-password",
-  component: lazyRouteComponent(
-    () => import("../pages/account/reset-password.page.tsx"),
-    "ResetPasswordPage",
-  ),
+  component: lazyPage(() => import("../pages/account/reset-password.page.tsx"), "ResetPasswordPage"),
 });
 
 export const accountRoutes = [

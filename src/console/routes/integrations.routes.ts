@@ -1,5 +1,6 @@
 /** Routes for API keys, webhooks, the request log and usage. */
-import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { createRoute, redirect } from "@tanstack/react-router";
+import { lazyPage } from "../app/lazy-page.ts";
 import { withRepairNotice } from "../app/link-repair.ts";
 import { parseDeliveriesSearch } from "../pages/integrations/deliveries/deliveries.search.ts";
 import { parseListedMode } from "../pages/integrations/listed-mode.ts";
@@ -11,10 +12,7 @@ const section = createRoute({
   getParentRoute: () => consoleRoute,
   path: "integrations",
   staticData: { access: "integrations" },
-  component: lazyRouteComponent(
-    () => import("../pages/integrations/integrations.layout.tsx"),
-    "IntegrationsLayout",
-  ),
+  component: lazyPage(() => import("../pages/integrations/integrations.layout.tsx"), "IntegrationsLayout"),
 });
 
 const index = createRoute({
@@ -29,55 +27,40 @@ const keys = createRoute({
   getParentRoute: () => section,
   path: "keys",
   validateSearch: withRepairNotice(parseListedMode),
-  component: lazyRouteComponent(() => import("../pages/integrations/keys/keys.page.tsx"), "KeysPage"),
+  component: lazyPage(() => import("../pages/integrations/keys/keys.page.tsx"), "KeysPage"),
 });
 
 const endpoints = createRoute({
   getParentRoute: () => section,
   path: "endpoints",
   validateSearch: withRepairNotice(parseListedMode),
-  component: lazyRouteComponent(
-    () => import("../pages/integrations/endpoints/endpoints.page.tsx"),
-    "EndpointsPage",
-  ),
+  component: lazyPage(() => import("../pages/integrations/endpoints/endpoints.page.tsx"), "EndpointsPage"),
 });
 
 const endpoint = createRoute({
   getParentRoute: () => section,
   path: "endpoints/$id",
-  component: lazyRouteComponent(
-    () => import("../pages/integrations/endpoints/endpoint.page.tsx"),
-    "EndpointPage",
-  ),
+  component: lazyPage(() => import("../pages/integrations/endpoints/endpoint.page.tsx"), "EndpointPage"),
 });
 
 const deliveries = createRoute({
   getParentRoute: () => section,
   path: "deliveries",
   validateSearch: withRepairNotice(parseDeliveriesSearch),
-  component: lazyRouteComponent(
-    () => import("../pages/integrations/deliveries/deliveries.page.tsx"),
-    "DeliveriesPage",
-  ),
+  component: lazyPage(() => import("../pages/integrations/deliveries/deliveries.page.tsx"), "DeliveriesPage"),
 });
 
 const delivery = createRoute({
   getParentRoute: () => section,
   path: "deliveries/$id",
-  component: lazyRouteComponent(
-    () => import("../pages/integrations/deliveries/delivery.page.tsx"),
-    "DeliveryPage",
-  ),
+  component: lazyPage(() => import("../pages/integrations/deliveries/delivery.page.tsx"), "DeliveryPage"),
 });
 
 const requests = createRoute({
   getParentRoute: () => section,
   path: "requests",
   validateSearch: withRepairNotice(parseRequestsSearch),
-  component: lazyRouteComponent(
-    () => import("../pages/integrations/requests/requests.page.tsx"),
-    "RequestsPage",
-  ),
+  component: lazyPage(() => import("../pages/integrations/requests/requests.page.tsx"), "RequestsPage"),
 });
 
 const usage = createRoute({
@@ -85,7 +68,7 @@ const usage = createRoute({
   path: "usage",
   staticData: { access: "usage" },
   validateSearch: withRepairNotice(parseUsageSearch),
-  component: lazyRouteComponent(() => import("../pages/integrations/usage/usage.page.tsx"), "UsagePage"),
+  component: lazyPage(() => import("../pages/integrations/usage/usage.page.tsx"), "UsagePage"),
 });
 
 export const integrationsRoutes = [

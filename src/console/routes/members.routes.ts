@@ -1,5 +1,6 @@
 /** Routes for members, the audit log, account security and unknown paths. */
-import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { createRoute, redirect } from "@tanstack/react-router";
+import { lazyPage } from "../app/lazy-page.ts";
 import { NotFoundPage } from "../pages/not-found.page.tsx";
 import { consoleRoute } from "./root.route.tsx";
 
@@ -7,14 +8,14 @@ const members = createRoute({
   getParentRoute: () => consoleRoute,
   path: "members",
   staticData: { onlyIn: "live" },
-  component: lazyRouteComponent(() => import("../pages/members/members.page.tsx"), "MembersPage"),
+  component: lazyPage(() => import("../pages/members/members.page.tsx"), "MembersPage"),
 });
 
 const security = createRoute({
   getParentRoute: () => consoleRoute,
   path: "security",
   staticData: { onlyIn: "live" },
-  component: lazyRouteComponent(() => import("../pages/security/security.page.tsx"), "SecurityPage"),
+  component: lazyPage(() => import("../pages/security/security.page.tsx"), "SecurityPage"),
 });
 
 /** Any other path: "not found" inside the shell. */
@@ -33,10 +34,7 @@ const audit = createRoute({
     if (context.session.current()?.user.role === "operator")
       throw redirect({ to: "/operator/audit", replace: true });
   },
-  component: lazyRouteComponent(
-    () => import("../pages/audit/organization-audit.page.tsx"),
-    "OrganizationAuditPage",
-  ),
+  component: lazyPage(() => import("../pages/audit/organization-audit.page.tsx"), "OrganizationAuditPage"),
 });
 
 export const membersRoutes = [members, audit, security, notFound];

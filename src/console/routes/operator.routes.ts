@@ -1,5 +1,6 @@
 /** Routes for operators. */
-import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { createRoute, redirect } from "@tanstack/react-router";
+import { lazyPage } from "../app/lazy-page.ts";
 import { withRepairNotice } from "../app/link-repair.ts";
 import { parseAccountRequestsSearch } from "../pages/operator/account-requests/account-requests.search.ts";
 import { parseAuditSearch } from "../pages/audit/audit.search.ts";
@@ -25,7 +26,7 @@ const requests = createRoute({
   getParentRoute: () => section,
   path: "requests",
   validateSearch: withRepairNotice(parseAccountRequestsSearch),
-  component: lazyRouteComponent(
+  component: lazyPage(
     () => import("../pages/operator/account-requests/account-requests.page.tsx"),
     "AccountRequestsPage",
   ),
@@ -34,7 +35,7 @@ const requests = createRoute({
 const request = createRoute({
   getParentRoute: () => section,
   path: "requests/$id",
-  component: lazyRouteComponent(
+  component: lazyPage(
     () => import("../pages/operator/account-requests/account-request.page.tsx"),
     "AccountRequestPage",
   ),
@@ -44,7 +45,7 @@ const organizations = createRoute({
   getParentRoute: () => section,
   path: "organizations",
   validateSearch: withRepairNotice(parseOrganizationsSearch),
-  component: lazyRouteComponent(
+  component: lazyPage(
     () => import("../pages/operator/organizations/organizations.page.tsx"),
     "OrganizationsPage",
   ),
@@ -53,7 +54,7 @@ const organizations = createRoute({
 const organization = createRoute({
   getParentRoute: () => section,
   path: "organizations/$id",
-  component: lazyRouteComponent(
+  component: lazyPage(
     () => import("../pages/operator/organizations/organization.page.tsx"),
     "OrganizationPage",
   ),
@@ -62,19 +63,19 @@ const organization = createRoute({
 const importJobs = createRoute({
   getParentRoute: () => section,
   path: "import",
-  component: lazyRouteComponent(() => import("../pages/operator/import/import.page.tsx"), "ImportPage"),
+  component: lazyPage(() => import("../pages/operator/import/import.page.tsx"), "ImportPage"),
 });
 
 const statuses = createRoute({
   getParentRoute: () => section,
   path: "statuses",
-  component: lazyRouteComponent(() => import("../pages/operator/statuses/statuses.page.tsx"), "StatusesPage"),
+  component: lazyPage(() => import("../pages/operator/statuses/statuses.page.tsx"), "StatusesPage"),
 });
 
 const failingEndpoints = createRoute({
   getParentRoute: () => section,
   path: "endpoints",
-  component: lazyRouteComponent(
+  component: lazyPage(
     () => import("../pages/operator/failing-endpoints/failing-endpoints.page.tsx"),
     "FailingEndpointsPage",
   ),
@@ -84,20 +85,20 @@ const mail = createRoute({
   getParentRoute: () => section,
   path: "mail",
   validateSearch: withRepairNotice(parseMailSearch),
-  component: lazyRouteComponent(() => import("../pages/operator/mail/mail.page.tsx"), "MailPage"),
+  component: lazyPage(() => import("../pages/operator/mail/mail.page.tsx"), "MailPage"),
 });
 
 const audit = createRoute({
   getParentRoute: () => section,
   path: "audit",
   validateSearch: withRepairNotice(parseAuditSearch),
-  component: lazyRouteComponent(() => import("../pages/audit/operator-audit.page.tsx"), "AuditPage"),
+  component: lazyPage(() => import("../pages/audit/operator-audit.page.tsx"), "AuditPage"),
 });
 
 const tasks = createRoute({
   getParentRoute: () => section,
   path: "tasks",
-  component: lazyRouteComponent(() => import("../pages/operator/tasks.page.tsx"), "TasksPage"),
+  component: lazyPage(() => import("../pages/operator/tasks.page.tsx"), "TasksPage"),
 });
 
 export const operatorRoutes = [

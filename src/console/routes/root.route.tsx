@@ -1,11 +1,6 @@
 /** The parent routes: one for public pages, one for pages that need a session. */
-import {
-  createRootRouteWithContext,
-  createRoute,
-  lazyRouteComponent,
-  Outlet,
-  redirect,
-} from "@tanstack/react-router";
+import { createRootRouteWithContext, createRoute, Outlet, redirect } from "@tanstack/react-router";
+import { lazyPage } from "../app/lazy-page.ts";
 import { needsTwoFactor } from "../app/session/access.ts";
 import { AccountLayout } from "../app/layout/account-layout.tsx";
 import { parseReturnTo } from "../app/session/return-to.ts";
@@ -42,7 +37,7 @@ export const consoleRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: "console",
   // Loaded separately, so that the sign-in page does not wait for Apollo and the shell.
-  component: lazyRouteComponent(() => import("../app/layout/shell.tsx"), "Shell"),
+  component: lazyPage(() => import("../app/layout/shell.tsx"), "Shell"),
   pendingComponent: Splash,
   beforeLoad({ context, location }) {
     const session = context.session.current();

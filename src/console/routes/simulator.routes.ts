@@ -1,5 +1,6 @@
 /** The route of the simulator. */
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { createRoute } from "@tanstack/react-router";
+import { lazyPage } from "../app/lazy-page.ts";
 import { withRepairNotice } from "../app/link-repair.ts";
 import { consoleRoute } from "./root.route.tsx";
 import { textParam, type RawSearch } from "../app/search-params.ts";
@@ -9,7 +10,7 @@ const simulator = createRoute({
   path: "simulator",
   staticData: { access: "simulator", onlyIn: "test" },
   validateSearch: withRepairNotice(parseSimulatorSearch),
-  component: lazyRouteComponent(() => import("../pages/simulator/simulator.page.tsx"), "SimulatorPage"),
+  component: lazyPage(() => import("../pages/simulator/simulator.page.tsx"), "SimulatorPage"),
 });
 
 export const simulatorRoutes = [simulator];
