@@ -12,12 +12,14 @@ import { failureReasonView, type JobReferenceData, statusSettings, statusView } 
 import type { JobService } from "./service.ts";
 import { getJob, listJobs, lookUpJobs, readJobs } from "./list/operations.ts";
 import { changeJobs, updateJob, updateJobs } from "./update/operations.ts";
+import { rescheduleJobs } from "./update/reschedule.operations.ts";
 
 export const jobOperations: readonly RestOperation<{ readonly jobs: JobService }>[] = [
   listJobs,
   getJobStats,
   lookUpJobs,
   updateJobs,
+  rescheduleJobs,
   getJob,
   updateJob,
 ];
@@ -103,6 +105,7 @@ export const jobAccess = {
   failureReasons: listFailureReasons.access,
   updateJob: changeJobs,
   updateJobs: changeJobs,
+  rescheduleJobs: changeJobs,
   createJobs: operateJobs,
   assignJobs: operateJobs,
   setProviderStatus: operateJobs,

@@ -241,6 +241,14 @@ export function queryOf({ rest, input }: RestOperation<never>): z.ZodObject | nu
   return members.length > 0 ? z.object(Object.fromEntries(members)) : null;
 }
 
+/** Returns the schema of the body's members: those of the input that come from no other part of the request. */
+export function bodyOf({ rest: { places = {} }, input }: RestOperation<never>): z.ZodObject {
+  const elsewhere = Object.keys(places);
+  if (elsewhere.length === 0) return input;
+  const members = Object.entries(input.shape).filter(([name]) => !elsewhere.includes(name));
+  return z.object(Object.fromEntries(members)).meta(input.meta() ?? {});
+}
+
 /** Returns the member of the input that comes from a part of the request, if there is one. */
 export function memberFrom(
   place: InputPlace,

@@ -67,6 +67,7 @@ function literalOf(type: GraphQLInputType): string {
     return `{ ${required.map((field) => `${field.name}: ${literalOf(field.type)}`).join(", ")} }`;
   }
   if (type.name === "Boolean") return "false";
+  if (type.name === "LocalDate") return '"2026-12-01"';
   return type.name === "Int" ? "1" : '"unknown"';
 }
 
@@ -223,6 +224,7 @@ const allowed: Record<string, readonly string[]> = {
   events: ["jobs:read", ...people],
   updateJob: ["jobs:write", ...writers],
   updateJobs: ["jobs:write", ...writers],
+  rescheduleJobs: ["jobs:write", ...writers],
   createJobs: ["operator key"],
   assignJobs: ["operator key"],
   setProviderStatus: ["operator key"],

@@ -40,6 +40,13 @@ const samples: Record<
     right: { path: "/v1/jobs/batch", body: batch },
     wrong: { 400: { body: { jobs: [{}] } } },
   },
+  "POST /v1/jobs/reschedule": {
+    right: {
+      path: "/v1/jobs/reschedule?dry_run=true",
+      body: { jobs: [{ marking_number: NUMBER, if_version: 1 }], due_date: "2026-12-01", confirmed: true },
+    },
+    wrong: { 400: { body: { jobs: [{}], due_date: "tomorrow" } } },
+  },
   "GET /v1/jobs/by-marking/{markingNumber}": {
     right: { path: one },
     wrong: {

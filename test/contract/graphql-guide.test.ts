@@ -95,6 +95,7 @@ const finds: Record<string, (data: never) => unknown> = {
   Changed: ({ jobs }: { jobs: { nodes: unknown[] } }) => jobs.nodes.length,
   Heavy: ({ jobs }: { jobs: { nodes: unknown[] } }) => jobs.nodes.length,
   Delivered: ({ updateJobs }: { updateJobs: { updatedCount: number } }) => updateJobs.updatedCount,
+  Move: ({ rescheduleJobs }: { rescheduleJobs: { updatedCount: number } }) => rescheduleJobs.updatedCount,
 };
 
 describe("the examples", () => {

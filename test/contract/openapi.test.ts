@@ -45,7 +45,7 @@ function scopesOf(name: string): string[] {
   if (name.includes(" /v1/api-keys")) return ["keys:manage"];
   if (/^GET \/v1\/(me|requests)/.test(name)) return [];
   // Changes return the job.
-  return name.startsWith("PATCH") || name.includes(" /v1/test/")
+  return name.startsWith("PATCH") || name.includes(" /v1/test/") || name.endsWith("/reschedule")
     ? ["jobs:write", "jobs:read"]
     : ["jobs:read"];
 }

@@ -4,7 +4,7 @@ export * from "./errors.ts";
 export type { CursorStore, EventPage, FollowFrom, FollowOptions, FollowPagesOptions } from "./follow.ts";
 export type * from "./generated/api.ts";
 export { VERSION } from "./generated/api.ts";
-export type { UpdateOptions } from "./resources/jobs.ts";
+export type { BatchOptions, UpdateOptions } from "./resources/jobs.ts";
 export type { ApiCall, ApiResponse, ChangeOptions, ClientOptions, RequestOptions } from "./transport.ts";
 export type { UpdateResult, UpdateResults } from "./update-many.ts";
 export {

@@ -5,7 +5,7 @@ import { unknownNames } from "../../core/did-you-mean.ts";
 import { type Problem, problemIn } from "../../core/errors.ts";
 import { isObject, type JsonObject } from "../../core/json.ts";
 import { parseInput, type ReadInput } from "../../operations/admit.ts";
-import { isRead, memberFrom, type RestOperation, queryOf } from "../../operations/operation.ts";
+import { bodyOf, isRead, memberFrom, type RestOperation, queryOf } from "../../operations/operation.ts";
 import { none } from "../../operations/schemas.ts";
 import { NOT_AN_OBJECT } from "../json.ts";
 import { readerOf, wireSchema } from "./wire.ts";
@@ -18,7 +18,7 @@ interface RestInput extends ReadInput {
 type Read = (request: Request) => RestInput;
 
 export function inputReader(operation: RestOperation<never>): Read {
-  const { rest, params, input, text } = operation;
+  const { rest, params, text } = operation;
   const bodyMember = memberFrom("body", rest);
   const versions = memberFrom("If-Match", rest);
   const query = queryOf(operation) ?? none;
@@ -37,7 +37,7 @@ export function inputReader(operation: RestOperation<never>): Read {
     }));
   readers.push(inNamesOf(query, parametersOf(query, isRead(operation))));
   if (bodyMember !== undefined) readers.push((request) => readWholeBody(bodyMember, request.body));
-  else if (text.body) readers.push(inNamesOf(input, membersOf(input)));
+  else if (text.body) readers.push(inNamesOf(bodyOf(operation), membersOf(bodyOf(operation))));
 
   return (request) => {
     const parts = readers.map((read) => read(request));

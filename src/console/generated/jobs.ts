@@ -76,9 +76,12 @@ export type JobFilter = {
   readonly contractorId?: ReadonlyArray<string> | null | undefined;
   /** By agent: one of these IDs. */
   readonly agentId?: ReadonlyArray<string> | null | undefined;
+  /** By the day on which the job is due: its confirmed scheduled delivery date, or its scheduled date if that is null. */
+  readonly dueDate?: LocalDateFilter | null | undefined;
   /**
-   * Whether the job is late: its confirmed scheduled delivery date (if null, its scheduled date) is before today in UTC,
-   * and its status category is not SUCCESS, RETURN or CANCELLED.
+   * Whether the job is late. A job is due on its confirmed date, or on its scheduled date if it has no confirmed date, and
+   * is late from the next day in UTC until it is delivered, being returned or cancelled. These are the status categories
+   * SUCCESS, RETURN and CANCELLED. `rescheduleJobs` moves jobs to another day.
    */
   readonly isLate?: boolean | null | undefined;
   /**

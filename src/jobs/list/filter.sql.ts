@@ -41,7 +41,7 @@ export interface JobFilterTree extends ColumnComparisons {
   scheduledDeliveryPending?: Nullish<boolean>;
   contractorId?: Nullish<readonly string[]>;
   agentId?: Nullish<readonly string[]>;
-  /** True: scheduled before today (UTC) and not delivered, returned or cancelled. False: all other jobs. */
+  /** True: late as `DUE_RULE` says. False: all other jobs. */
   isLate?: Nullish<boolean>;
   /** Prefix of the Marking Number or postal code, or part of the recipient's name or delivery address. */
   search?: Nullish<string>;
@@ -50,7 +50,10 @@ export interface JobFilterTree extends ColumnComparisons {
   not?: Nullish<JobFilterTree>;
 }
 
-/** The filter keys that compare a column with values. */
+/** Why: `DUE_RULE`. */
+const dueDate = "coalesce(job.scheduled_delivery_date, job.scheduled_date)";
+
+/** The filter keys that compare a column with values, or an expression that is no column. */
 export const filterableColumns = {
   markingNumber: { column: "marking_number", kind: "text" },
   batchNumber: { column: "batch_number", kind: "text" },
@@ -62,11 +65,12 @@ export const filterableColumns = {
   providerStatus: { column: "provider_status", kind: "text" },
   scheduledDate: { column: "scheduled_date", kind: "date" },
   scheduledDeliveryDate: { column: "scheduled_delivery_date", kind: "date" },
+  dueDate: { column: "due_date", kind: "date", sql: dueDate },
   createdAt: { column: "created_at", kind: "instant" },
   updatedAt: { column: "updated_at", kind: "instant" },
   pieceQuantity: { column: "piece_quantity", kind: "number" },
   weight: { column: "weight", kind: "number" },
-} as const satisfies Record<string, { column: string; kind: keyof Comparisons }>;
+} as const satisfies Record<string, { column: string; kind: keyof Comparisons; sql?: string }>;
 
 export type FilterKey = keyof typeof filterableColumns;
 export const filterKeys = Object.keys(filterableColumns) as FilterKey[];
@@ -124,8 +128,8 @@ function ifSet<Value>(value: Nullish<Value>, toSql: (value: Value) => Sql): Sql[
 const operators = Object.entries(comparisonOperators) as [ComparisonOperator, string][];
 
 function comparisonsToSql(key: FilterKey, comparison: AnyComparison): Sql[] {
-  const { column: name, kind } = filterableColumns[key];
-  const column = raw(`job.${name}`);
+  const { column: name, kind, ...computed } = filterableColumns[key];
+  const column = raw("sql" in computed ? computed.sql : `job.${name}`);
   const type = sqlTypes[kind];
   return [
     ...operators.flatMap(([operator, symbol]) =>
@@ -170,7 +174,13 @@ function categorySql(categories: readonly JobStatusCategory[]): Sql {
     select code from job_status where category = any(${categories}::text[])))`;
 }
 
-const lateSql = sql`(coalesce(job.scheduled_delivery_date, job.scheduled_date) < (now() at time zone 'UTC')::date
+/** Today's date in a time zone. */
+function todaySql(zone = "UTC"): Sql {
+  return sql`(now() at time zone ${zone}::text)::date`;
+}
+
+/** Why: `DUE_RULE`. */
+const lateSql = sql`(${raw(dueDate)} < ${todaySql()}
   and job.normalized_status <> all(array(
     select code from job_status where category in ('success', 'return', 'cancelled'))))`;
 

@@ -11,7 +11,7 @@ import {
 import { isObject, type JsonObject } from "../../core/json.ts";
 import type { Transaction } from "../../core/postgres/transaction.ts";
 import { toProblems } from "../../core/zod-problems.ts";
-import { type Access, Answer, restOperation } from "../../operations/operation.ts";
+import { type Access, Answer, type RequestPrincipal, restOperation } from "../../operations/operation.ts";
 import {
   booleanParameter,
   count,
@@ -26,7 +26,7 @@ import { exampleJob, examplePatch } from "../example-job.ts";
 import { jobPatchShape } from "../fields.ts";
 import type { JobRow } from "../row.sql.ts";
 import { jobMarkingNumber, jobSchema, markingNumberPath, noMarkingNumber } from "../schema.ts";
-import type { JobService, UpdateItem } from "../service.ts";
+import type { BatchOptions, JobService, UpdateItem } from "../service.ts";
 import { markingNumberValue } from "../values.ts";
 import { toJobWire } from "../wire.ts";
 import { type ItemResult, MAX_BATCH_ITEMS } from "./bulk.ts";
@@ -47,7 +47,7 @@ export const changeJobs: Access = {
 };
 
 /** The routes return the job. */
-const change = {
+export const change = {
   access: { scopes: ["jobs:write", "jobs:read"] },
   fresh: false,
   once: {},
@@ -56,7 +56,7 @@ const change = {
 
 const anyObject = z.record(z.string(), z.unknown());
 
-const dryRun = booleanParameter.default(false).meta({
+export const dryRun = booleanParameter.default(false).meta({
   default: false,
   description: "Validate and return the result without changing anything.",
   examples: [true],
@@ -177,7 +177,7 @@ const batchItemResult = z
     description: "The result of one item: `job` if it was updated, `error` and `error_code` if it failed.",
   });
 
-const ifVersion = z
+export const ifVersion = z
   .int({ error: "must be a whole number, the version that you read" })
   .min(1, { error: "must be at least 1" })
   .meta({
@@ -202,11 +202,21 @@ const batchItem = z
       "The fields to change of the job with this Marking Number: at least one. An item without any, or with an invalid field, fails alone.",
   });
 
-const onError = optionalParameter(
+export const onError = optionalParameter(
   z.enum(["continue", "stop_all"], { error: "must be continue or stop_all" }).default("continue"),
   "Whether valid items are applied if others fail. With `stop_all`, no job changes if one item fails.",
   "stop_all",
 );
+
+export const batchResult = z
+  .object({
+    updatedCount: count("Number of items updated", 1),
+    failedCount: count("Number of items that failed", 1),
+    results: z
+      .array(batchItemResult)
+      .meta({ description: "One entry per item, in the order of the request" }),
+  })
+  .meta({ id: "BatchResult" });
 
 export const updateJobs = restOperation({
   ...change,
@@ -220,15 +230,7 @@ export const updateJobs = restOperation({
   },
   rate: "batch",
   input: z.object({ batch: anyObject, dryRun, onError }),
-  output: z
-    .object({
-      updatedCount: count("Number of items updated", 1),
-      failedCount: count("Number of items that failed", 1),
-      results: z
-        .array(batchItemResult)
-        .meta({ description: "One entry per item, in the order of the request" }),
-    })
-    .meta({ id: "BatchResult" }),
+  output: batchResult,
   text: {
     tag,
     summary: "Update up to 100 delivery jobs",
@@ -299,25 +301,34 @@ Marking Number are applied in order. The body may have up to 4 MiB.`,
       problems: versionProblems(body, index),
       ...("if_version" in body && { expectedVersions: [body["if_version"] as number] }),
     }));
-    const errorPolicy = input.onError === "stop_all" ? "all_or_nothing" : "skip_failed";
-    const { actor, requestId } = principal;
-    const options = { actor, requestId, dryRun: input.dryRun, errorPolicy, tx } as const;
+    const options = batchOptions(principal, input, tx);
     const { results, ignored } = await jobs.updateBatch(principal, items, options);
-    const updated = results.filter((result) => "job" in result).length;
-    return new Answer(
-      {
-        updatedCount: updated,
-        failedCount: results.length - updated,
-        results: results.map(toResultView),
-      },
-      {
-        // Such as a `dry_run` that belongs in the query.
-        ignored: [...Object.keys(others), ...ignored],
-        changed: !input.dryRun && results.some(({ outcome }) => outcome === "updated"),
-      },
-    );
+    // Such as a `dry_run` that belongs in the query.
+    return toBatchAnswer(results, input.dryRun, [...Object.keys(others), ...ignored]);
   },
 });
+
+export function batchOptions(
+  { actor, requestId }: RequestPrincipal,
+  input: { readonly dryRun: boolean; readonly onError?: "continue" | "stop_all" | undefined },
+  tx: Transaction | undefined,
+): BatchOptions {
+  const errorPolicy = input.onError === "stop_all" ? "all_or_nothing" : "skip_failed";
+  return { actor, requestId, dryRun: input.dryRun, errorPolicy, tx };
+}
+
+export function toBatchAnswer(
+  results: readonly ItemResult[],
+  isDryRun: boolean,
+  ignored: readonly string[] = [],
+): Answer<z.output<typeof batchResult>> {
+  const updatedCount = results.filter((result) => "job" in result).length;
+  const changed = !isDryRun && results.some(({ outcome }) => outcome === "updated");
+  return new Answer(
+    { updatedCount, failedCount: results.length - updatedCount, results: results.map(toResultView) },
+    { ignored, changed },
+  );
+}
 
 /** Why the batch is rejected as a whole: `jobs` must be a list of 1 to 100 items with valid Marking Numbers. */
 function shapeProblems({ jobs }: JsonObject): Problem[] {

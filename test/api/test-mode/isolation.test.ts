@@ -258,7 +258,7 @@ describe("isolation", { shuffle: false }, () => {
       expect(JSON.stringify(data)).toContain("dlv_");
     });
 
-    const jobMutations = /^(updateJobs?|createJobs|assignJobs|setProviderStatus)$/;
+    const jobMutations = /^(updateJobs?|rescheduleJobs|createJobs|assignJobs|setProviderStatus)$/;
     it.each(
       mutationFields
         .filter(({ name }) => jobMutations.test(name))

@@ -87,6 +87,7 @@ function matches(condition: JobFilterTree, job: JobTableRow): boolean {
   const category = categories[job.normalized_status as keyof typeof categories];
   return (
     comparedColumns.every(([key, column]) => comparisonHolds(condition[key] as Comparison, job[column])) &&
+    comparisonHolds(condition.dueDate as Comparison, dueDateOf(job)) &&
     (!statusCategory || statusCategory.includes(category)) &&
     pending === job.scheduled_delivery_pending &&
     (!contractorId || (job.contractor_id !== null && contractorId.includes(job.contractor_id))) &&
@@ -142,8 +143,10 @@ function comparisonHolds(comparison: Comparison, value: Scalar | null): boolean 
   );
 }
 
+const dueDateOf = (job: JobTableRow) => job.scheduled_delivery_date ?? job.scheduled_date;
+
 function isJobLate(job: JobTableRow): boolean {
-  const due = job.scheduled_delivery_date ?? job.scheduled_date;
+  const due = dueDateOf(job);
   return (
     due !== null && due < today && !["completed", "returning", "cancelled"].includes(job.normalized_status)
   );
@@ -198,6 +201,7 @@ function leaf(): fc.Arbitrary<JobFilterTree> {
     providerStatus: codeCondition(...codes),
     scheduledDate: range(dates),
     scheduledDeliveryDate: range(dates),
+    dueDate: range(dates),
     createdAt: range(instants),
     updatedAt: range(instants),
     pieceQuantity: range(numbers),

@@ -26,6 +26,8 @@ export async function callEveryOperation(options: ClientOptions, markingNumber: 
   const unchanged: typeof job | null = await jobs.getIfChanged(markingNumber, etag ?? "");
   await jobs.update(markingNumber, { weight: 1, labels: null }, { dryRun: true, ifMatch: etag ?? "" });
   await jobs.updateBatch([{ marking_number: markingNumber, weight: 2 }], { idempotencyKey: "key-1" });
+  const moved = { jobs: [{ marking_number: markingNumber }], due_date: "2026-12-01" };
+  await jobs.reschedule(moved, { idempotencyKey: "key-2", dryRun: true, onError: "stop_all" });
   for await (const result of jobs.updateMany([{ marking_number: markingNumber, weight: 3 }]))
     if (!result.success) throw new Error(`${result.error_code}: ${result.error}`);
   for await (const { changes } of jobs.listHistory(markingNumber)) Object.keys(changes);

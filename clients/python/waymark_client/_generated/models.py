@@ -366,6 +366,26 @@ class BatchItem(Model):
 
 
 @dataclass(kw_only=True)
+class Reschedule(Model):
+    jobs: list[RescheduledJob]
+    """The jobs; each Marking Number is matched exactly"""
+    due_date: date
+    """The day on which the jobs are due"""
+    confirmed: bool | Unset = UNSET
+    """Whether this date is confirmed; default: false"""
+
+
+@dataclass(kw_only=True)
+class RescheduledJob(Model):
+    """A job to move to another day."""
+
+    marking_number: str
+    """Marking Number of the job"""
+    if_version: int | Unset = UNSET
+    """Change the job only if it has this version; otherwise the item fails with PreconditionFailedException"""
+
+
+@dataclass(kw_only=True)
 class JobPatch(Model):
     """The fields to change. Absent fields stay as they are; null clears a field."""
 
@@ -1098,6 +1118,8 @@ __all__ = [
     "ReplayWebhooks",
     "RequestLog",
     "RequestLogEntry",
+    "Reschedule",
+    "RescheduledJob",
     "ResumeWebhookEndpoint",
     "ResumedWebhookEndpoint",
     "RetriedWebhookEndpoint",

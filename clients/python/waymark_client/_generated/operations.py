@@ -148,6 +148,24 @@ def update_jobs(
     )
 
 
+def reschedule_jobs(
+    body: models.Reschedule | Mapping[str, Any],
+    *,
+    dry_run: bool | Unset = UNSET,
+    on_error: Literal["continue", "stop_all"] | Unset = UNSET,
+    idempotency_key: str | Unset = UNSET,
+) -> Call[models.BatchResult]:
+    return Call(
+        method="POST",
+        path="/jobs/reschedule",
+        decode=models.BatchResult.from_dict,
+        query={"dry_run": dry_run, "on_error": on_error},
+        headers={"Idempotency-Key": idempotency_key},
+        body=body,
+        takes_key=True,
+    )
+
+
 def get_job(
     marking_number: str,
     *,

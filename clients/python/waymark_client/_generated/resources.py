@@ -18,6 +18,7 @@ METHODS = {
     "get_job_stats": "jobs.get_stats",
     "look_up_jobs": "jobs.look_up",
     "update_jobs": "jobs.update_batch",
+    "reschedule_jobs": "jobs.reschedule",
     "get_job": "jobs.get",
     "update_job": "jobs.update",
     "list_job_history": "jobs.list_history_page",
@@ -345,6 +346,40 @@ class Jobs:
           headers: Further headers of the request.
         """
         return self._driver.call(operations.update_jobs(body, dry_run=dry_run, on_error=on_error, idempotency_key=idempotency_key), headers)
+
+    def reschedule(
+        self,
+        body: models.Reschedule | Mapping[str, Any],
+        *,
+        dry_run: bool | Unset = UNSET,
+        on_error: Literal["continue", "stop_all"] | Unset = UNSET,
+        idempotency_key: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
+    ) -> models.BatchResult:
+        """Reschedule up to 100 delivery jobs.
+
+        A job is due on its confirmed date, or on its scheduled date if it has no confirmed date, and is late
+        from the next day in UTC until it is delivered, being returned or cancelled. Afterwards the jobs are
+        due on `due_date`, whatever their dates were.
+
+        Without `confirmed`, `scheduled_date` becomes `due_date` and `scheduled_delivery_date` becomes null.
+        With it, `scheduled_delivery_date`
+        becomes `due_date` and `scheduled_delivery_pending` false. Other fields stay as they are. The rules
+        and the result are those of
+        `PATCH /v1/jobs/batch`, which can make the same change. The body may have up to 64 KiB.
+
+        Required scopes: `jobs:write` and `jobs:read`.
+
+        Parameters:
+          dry_run: Validate and return the result without changing anything.
+          on_error: Whether valid items are applied if others fail. With `stop_all`, no job changes if one
+            item fails.
+          idempotency_key: Makes retries safe. After a request with this key has changed something, repeating
+            it within 24 hours returns the stored response and changes nothing. A request that changed nothing
+            is executed again. Keys are scoped to the organization and route.
+          headers: Further headers of the request.
+        """
+        return self._driver.call(operations.reschedule_jobs(body, dry_run=dry_run, on_error=on_error, idempotency_key=idempotency_key), headers)
 
     def get(
         self,
@@ -1617,6 +1652,40 @@ class AsyncJobs:
           headers: Further headers of the request.
         """
         return await self._driver.call(operations.update_jobs(body, dry_run=dry_run, on_error=on_error, idempotency_key=idempotency_key), headers)
+
+    async def reschedule(
+        self,
+        body: models.Reschedule | Mapping[str, Any],
+        *,
+        dry_run: bool | Unset = UNSET,
+        on_error: Literal["continue", "stop_all"] | Unset = UNSET,
+        idempotency_key: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
+    ) -> models.BatchResult:
+        """Reschedule up to 100 delivery jobs.
+
+        A job is due on its confirmed date, or on its scheduled date if it has no confirmed date, and is late
+        from the next day in UTC until it is delivered, being returned or cancelled. Afterwards the jobs are
+        due on `due_date`, whatever their dates were.
+
+        Without `confirmed`, `scheduled_date` becomes `due_date` and `scheduled_delivery_date` becomes null.
+        With it, `scheduled_delivery_date`
+        becomes `due_date` and `scheduled_delivery_pending` false. Other fields stay as they are. The rules
+        and the result are those of
+        `PATCH /v1/jobs/batch`, which can make the same change. The body may have up to 64 KiB.
+
+        Required scopes: `jobs:write` and `jobs:read`.
+
+        Parameters:
+          dry_run: Validate and return the result without changing anything.
+          on_error: Whether valid items are applied if others fail. With `stop_all`, no job changes if one
+            item fails.
+          idempotency_key: Makes retries safe. After a request with this key has changed something, repeating
+            it within 24 hours returns the stored response and changes nothing. A request that changed nothing
+            is executed again. Keys are scoped to the organization and route.
+          headers: Further headers of the request.
+        """
+        return await self._driver.call(operations.reschedule_jobs(body, dry_run=dry_run, on_error=on_error, idempotency_key=idempotency_key), headers)
 
     async def get(
         self,

@@ -322,6 +322,23 @@ export interface BatchItem {
   scheduled_delivery_pending?: boolean;
 }
 
+export interface Reschedule {
+  /** The jobs; each Marking Number is matched exactly */
+  jobs: RescheduledJob[];
+  /** The day on which the jobs are due */
+  due_date: string;
+  /** Whether this date is confirmed; default: false */
+  confirmed?: boolean;
+}
+
+/** A job to move to another day. */
+export interface RescheduledJob {
+  /** Marking Number of the job */
+  marking_number: string;
+  /** Change the job only if it has this version; otherwise the item fails with PreconditionFailedException */
+  if_version?: number;
+}
+
 /** The fields to change. Absent fields stay as they are; null clears a field. */
 export interface JobPatch {
   /** Batch Number */
@@ -1006,6 +1023,18 @@ export interface Operations {
     body: BatchUpdate;
     data: BatchResult;
   };
+  /** Reschedule up to 100 delivery jobs */
+  rescheduleJobs: {
+    path: {};
+    query: {
+      /** Validate and return the result without changing anything. */
+      dry_run?: boolean | undefined;
+      /** Whether valid items are applied if others fail. With `stop_all`, no job changes if one item fails. */
+      on_error?: "continue" | "stop_all" | undefined;
+    };
+    body: Reschedule;
+    data: BatchResult;
+  };
   /** Get one delivery job */
   getJob: {
     path: {
@@ -1362,6 +1391,7 @@ export const operations = {
   getJobStats: { method: "GET", path: "/jobs/stats", changes: false, takesKey: false },
   lookUpJobs: { method: "POST", path: "/jobs/lookup", changes: false, takesKey: false },
   updateJobs: { method: "PATCH", path: "/jobs/batch", changes: true, takesKey: true },
+  rescheduleJobs: { method: "POST", path: "/jobs/reschedule", changes: true, takesKey: true },
   getJob: { method: "GET", path: "/jobs/by-marking/{markingNumber}", changes: false, takesKey: false },
   updateJob: { method: "PATCH", path: "/jobs/by-marking/{markingNumber}", changes: true, takesKey: true },
   listJobHistory: { method: "GET", path: "/jobs/by-marking/{markingNumber}/history", changes: false, takesKey: false },

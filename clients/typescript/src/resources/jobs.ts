@@ -20,6 +20,13 @@ export interface UpdateOptions extends ChangeOptions {
   dryRun?: boolean | undefined;
 }
 
+export interface BatchOptions extends UpdateOptions {
+  /** `stop_all`: no job changes if one item fails. Default: `continue`. */
+  onError?: "continue" | "stop_all" | undefined;
+}
+
+type Reschedule = Operations["rescheduleJobs"]["body"];
+
 export class Jobs {
   readonly #transport: Transport;
 
@@ -96,10 +103,7 @@ export class Jobs {
    * Updates up to 100 jobs, each independently of the others: an item that fails is in `results`, and throws nothing. With `onError:
    * "stop_all"`, no job changes if one item fails.
    */
-  updateBatch(
-    jobs: BatchItem[],
-    { dryRun, onError, ...options }: UpdateOptions & { onError?: "continue" | "stop_all" | undefined } = {},
-  ): ApiCall<UpdateResults> {
+  updateBatch(jobs: BatchItem[], { dryRun, onError, ...options }: BatchOptions = {}): ApiCall<UpdateResults> {
     const input = { query: { dry_run: dryRun, on_error: onError }, body: { jobs } };
     // The document can't say that an item has either `job` or the members of a failure.
     return this.#transport.call("updateJobs", input, options) as ApiCall<UpdateResults>;
@@ -119,6 +123,15 @@ export class Jobs {
       const idempotencyKey = ownKey === undefined ? undefined : `${ownKey}-${number}`;
       return this.updateBatch(batch, { ...options, idempotencyKey });
     });
+  }
+
+  /**
+   * Moves up to 100 jobs to another day: afterwards they are due on `due_date`, whatever their dates were. A job that fails is in
+   * `results`, and throws nothing.
+   */
+  reschedule(change: Reschedule, { dryRun, onError, ...options }: BatchOptions = {}): ApiCall<UpdateResults> {
+    const input = { query: { dry_run: dryRun, on_error: onError }, body: change };
+    return this.#transport.call("rescheduleJobs", input, options) as ApiCall<UpdateResults>;
   }
 
   /** Yields every change of the job, newest first. */

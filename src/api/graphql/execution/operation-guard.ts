@@ -37,6 +37,7 @@ export interface MeasuredOperation {
 /** Mutations that use the `batch` rate limit. */
 const BULK_FIELDS = new Set([
   "updateJobs",
+  "rescheduleJobs",
   "createJobs",
   "assignJobs",
   "setProviderStatus",

@@ -326,9 +326,12 @@ export type JobFilter = {
   readonly contractorId?: InputMaybe<ReadonlyArray<Scalars['ID']['input']>>;
   /** By agent: one of these IDs. */
   readonly agentId?: InputMaybe<ReadonlyArray<Scalars['ID']['input']>>;
+  /** By the day on which the job is due: its confirmed scheduled delivery date, or its scheduled date if that is null. */
+  readonly dueDate?: InputMaybe<LocalDateFilter>;
   /**
-   * Whether the job is late: its confirmed scheduled delivery date (if null, its scheduled date) is before today in UTC,
-   * and its status category is not SUCCESS, RETURN or CANCELLED.
+   * Whether the job is late. A job is due on its confirmed date, or on its scheduled date if it has no confirmed date, and
+   * is late from the next day in UTC until it is delivered, being returned or cancelled. These are the status categories
+   * SUCCESS, RETURN and CANCELLED. `rescheduleJobs` moves jobs to another day.
    */
   readonly isLate?: InputMaybe<Scalars['Boolean']['input']>;
   /**
@@ -554,6 +557,14 @@ export type UpdateJobInput = {
   readonly patch: JobPatch;
 };
 
+/** A job to move to another day. */
+export type RescheduleJobInput = {
+  /** Marking Number of the job. */
+  readonly markingNumber: Scalars['String']['input'];
+  /** Reject the change with CONFLICT if the job has another version. */
+  readonly expectedVersion?: InputMaybe<Scalars['Int']['input']>;
+};
+
 /** Result of `updateJob`. */
 export type UpdateJobPayload = {
   /** The current job; null if the change was rejected. Needs the scope `jobs:read`. */
@@ -562,7 +573,7 @@ export type UpdateJobPayload = {
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** Result of `updateJobs`. */
+/** Result of `updateJobs` and `rescheduleJobs`. */
 export type UpdateJobsPayload = {
   /** One result per item, in the order of `items`. */
   readonly results: ReadonlyArray<BulkJobResult>;
@@ -1146,6 +1157,11 @@ export type Mutation = {
   readonly updateJob: UpdateJobPayload;
   /** Changes 1 to 100 jobs. Needs the scope `jobs:write`. */
   readonly updateJobs: UpdateJobsPayload;
+  /**
+   * Moves 1 to 100 jobs to another day: afterwards they are due on `dueDate`, whatever their dates were. Needs the scope
+   * `jobs:write`.
+   */
+  readonly rescheduleJobs: UpdateJobsPayload;
   /** Creates a webhook endpoint. Needs the scopes `webhooks:manage` and, because events contain jobs, `jobs:read`. */
   readonly createWebhookEndpoint: CreateWebhookEndpointPayload;
   /** Changes a webhook endpoint. Needs the scope `webhooks:manage`, and `jobs:read` to change the URL. */
@@ -1287,6 +1303,16 @@ export type MutationUpdateJobArgs = {
 /** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationUpdateJobsArgs = {
   items: ReadonlyArray<UpdateJobInput>;
+  errorPolicy?: BulkErrorPolicy;
+  dryRun?: Scalars['Boolean']['input'];
+};
+
+
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
+export type MutationRescheduleJobsArgs = {
+  items: ReadonlyArray<RescheduleJobInput>;
+  dueDate: Scalars['LocalDate']['input'];
+  confirmed?: Scalars['Boolean']['input'];
   errorPolicy?: BulkErrorPolicy;
   dryRun?: Scalars['Boolean']['input'];
 };
@@ -2627,6 +2653,7 @@ export type ResolversTypes = ResolversObject<{
   BulkOutcome: BulkOutcome;
   JobPatch: JobPatch;
   UpdateJobInput: UpdateJobInput;
+  RescheduleJobInput: RescheduleJobInput;
   UpdateJobPayload: ResolverTypeWrapper<Omit<UpdateJobPayload, 'job'> & { job?: Maybe<ResolversTypes['Job']> }>;
   UpdateJobsPayload: ResolverTypeWrapper<Omit<UpdateJobsPayload, 'results'> & { results: ReadonlyArray<ResolversTypes['BulkJobResult']> }>;
   BulkJobResult: ResolverTypeWrapper<Omit<BulkJobResult, 'job'> & { job?: Maybe<ResolversTypes['Job']> }>;
@@ -2773,6 +2800,7 @@ export type ResolversParentTypes = ResolversObject<{
   JobStatsKey: JobStatsKey;
   JobPatch: JobPatch;
   UpdateJobInput: UpdateJobInput;
+  RescheduleJobInput: RescheduleJobInput;
   UpdateJobPayload: Omit<UpdateJobPayload, 'job'> & { job?: Maybe<ResolversParentTypes['Job']> };
   UpdateJobsPayload: Omit<UpdateJobsPayload, 'results'> & { results: ReadonlyArray<ResolversParentTypes['BulkJobResult']> };
   BulkJobResult: Omit<BulkJobResult, 'job'> & { job?: Maybe<ResolversParentTypes['Job']> };
@@ -3200,6 +3228,7 @@ export type QueryResolvers<ContextType = GraphqlContext, ParentType extends Reso
 export type MutationResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = ResolversObject<{
   updateJob?: Resolver<ResolversTypes['UpdateJobPayload'], ParentType, ContextType, RequireFields<MutationUpdateJobArgs, 'input'>>;
   updateJobs?: Resolver<ResolversTypes['UpdateJobsPayload'], ParentType, ContextType, RequireFields<MutationUpdateJobsArgs, 'items' | 'errorPolicy' | 'dryRun'>>;
+  rescheduleJobs?: Resolver<ResolversTypes['UpdateJobsPayload'], ParentType, ContextType, RequireFields<MutationRescheduleJobsArgs, 'items' | 'dueDate' | 'confirmed' | 'errorPolicy' | 'dryRun'>>;
   createWebhookEndpoint?: Resolver<ResolversTypes['CreateWebhookEndpointPayload'], ParentType, ContextType, RequireFields<MutationCreateWebhookEndpointArgs, 'input'>>;
   updateWebhookEndpoint?: Resolver<ResolversTypes['UpdateWebhookEndpointPayload'], ParentType, ContextType, RequireFields<MutationUpdateWebhookEndpointArgs, 'id' | 'patch'>>;
   deleteWebhookEndpoint?: Resolver<ResolversTypes['DeleteWebhookEndpointPayload'], ParentType, ContextType, RequireFields<MutationDeleteWebhookEndpointArgs, 'id'>>;

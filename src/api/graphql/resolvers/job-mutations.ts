@@ -2,13 +2,21 @@
 import { invalidArgument, invariant } from "../../../core/errors.ts";
 import { snakeCase } from "../../../core/names.ts";
 import type { ChangeContext, OperatorPrincipal } from "../../../core/principal.ts";
-import type { BulkOptions, ItemFailure, ItemResult } from "../../../jobs/api.ts";
+import {
+  type BulkOptions,
+  dateValue,
+  type ItemFailure,
+  type ItemResult,
+  reschedulePatch,
+  type UpdateItem,
+} from "../../../jobs/api.ts";
 import { rootAccess } from "../../../operations/all.ts";
 import { requireAccess, requirePrincipal } from "../authorize.ts";
 import type {
   BulkJobResultResolvers,
   JobPatch,
   MutationResolvers,
+  RescheduleJobInput,
   UpdateJobInput,
   UpdateJobPayloadResolvers,
   UserError,
@@ -35,15 +43,15 @@ export const jobMutations: MutationResolvers = {
     return toBulkResult(unwrapResponse(response) as ItemResult, "input");
   },
 
-  async updateJobs(_root, args, context) {
-    const { jobs, idempotency } = context.services;
-    const principal = requirePrincipal(context);
-    const response = await idempotency.runOnce(keyedMutation("updateJobs", args), async (tx) => {
-      const options = { ...bulkOptions(context, args), pathOf: () => PATCH_PATH, tx };
-      const { results } = await jobs.updateBatch(principal, args.items.map(toUpdateItem), options);
-      return { data: results, changed: !args.dryRun && results.some(({ outcome }) => outcome === "updated") };
-    });
-    return toBulkPayload("updatedCount", unwrapResponse(response) as ItemResult[]);
+  updateJobs: (_root, args, context) =>
+    updateInBulk("updateJobs", args, context, args.items.map(toUpdateItem)),
+
+  async rescheduleJobs(_root, args, context) {
+    const { error } = dateValue.safeParse(args.dueDate);
+    if (error) throw invalidArgument("dueDate", error.issues[0]?.message ?? "is invalid");
+    const body = reschedulePatch(args.dueDate, args.confirmed);
+    const items = args.items.map((item) => ({ ...toTarget(item), body }));
+    return await updateInBulk("rescheduleJobs", args, context, items);
   },
 
   async createJobs(_root, { items, ...args }, context) {
@@ -97,10 +105,29 @@ export const updatedJob: Pick<BulkJobResultResolvers & UpdateJobPayloadResolvers
   },
 };
 
-function toUpdateItem({ markingNumber, expectedVersion, patch }: UpdateJobInput) {
+async function updateInBulk(
+  field: string,
+  args: BulkArguments,
+  context: GraphqlContext,
+  items: readonly UpdateItem[],
+) {
+  const { jobs, idempotency } = context.services;
+  const principal = requirePrincipal(context);
+  const response = await idempotency.runOnce(keyedMutation(field, args), async (tx) => {
+    const options = { ...bulkOptions(context, args), pathOf: () => PATCH_PATH, tx };
+    const { results } = await jobs.updateBatch(principal, items, options);
+    return { data: results, changed: !args.dryRun && results.some(({ outcome }) => outcome === "updated") };
+  });
+  return toBulkPayload("updatedCount", unwrapResponse(response) as ItemResult[]);
+}
+
+function toUpdateItem({ patch, ...target }: UpdateJobInput): UpdateItem {
+  return { ...toTarget(target), body: toContractFields(patch) };
+}
+
+function toTarget({ markingNumber, expectedVersion }: RescheduleJobInput) {
   return {
     markingNumber,
-    body: toContractFields(patch),
     expectedVersions: typeof expectedVersion === "number" ? [expectedVersion] : undefined,
   };
 }

@@ -7,6 +7,7 @@ import { exampleRequestId } from "../../../events/api.ts";
 import {
   isPage,
   isRead,
+  bodyOf,
   memberFrom,
   type RestOperation,
   type OperationText,
@@ -65,7 +66,7 @@ const notModified = {
 };
 
 function requestOf(operation: RestOperation<never>) {
-  const { rest, once, params, input, text } = operation;
+  const { rest, once, params, text } = operation;
   const query = queryOf(operation);
   const headers = {
     ...(once && {
@@ -78,11 +79,11 @@ function requestOf(operation: RestOperation<never>) {
     ...(Object.keys(params.shape).length > 0 && { params }),
     ...(Object.keys(headers).length > 0 && { headers: z.object(headers) }),
     ...(query && { query: wireSchema(query) }),
-    ...(text.body && { body: bodyOf(input, text.body) }),
+    ...(text.body && { body: describeBody(bodyOf(operation), text.body) }),
   };
 }
 
-function bodyOf(input: z.ZodObject, body: NonNullable<OperationText["body"]>) {
+function describeBody(input: z.ZodObject, body: NonNullable<OperationText["body"]>) {
   const write = body.schema ? (value: object) => value : writerOf(input);
   return {
     required: body.isOptional !== true,
