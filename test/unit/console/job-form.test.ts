@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { JobRowFragment } from "../../../src/console/generated/job-row.ts";
-import { buildItems, buildResult, buildPlan } from "../../../src/console/pages/jobs/bulk-edit/plan.ts";
+import { buildTargets, buildResult, buildPlan } from "../../../src/console/pages/jobs/bulk-edit/plan.ts";
 import {
   validateInputs,
   findField,
   jobFields,
   toFormValues,
   toPatch,
+  withStatus,
 } from "../../../src/console/pages/jobs/job.fields.ts";
 import { rebase } from "../../../src/console/pages/jobs/detail/job.merge.ts";
 import { formatValue, userErrorMessage, userErrorField } from "../../../src/console/pages/jobs/job.labels.ts";
@@ -129,30 +130,52 @@ describe("rebase on another user's change", () => {
   });
 });
 
+const takesReason = (status: string) => status === "failed" || status === "on_hold";
+
+describe("the failure reason", () => {
+  const failed = toFormValues(job({ normalizedStatus: "failed", failureReason: "other" }));
+  const after = (...statuses: string[]) =>
+    statuses.reduce((values, status) => withStatus(values, status, failed, takesReason), failed);
+
+  it.each([
+    [["completed"], ""],
+    [["on_hold"], "other"],
+    [["completed", "failed"], "other"],
+    [["completed", "pending"], ""],
+  ])("after the statuses %j is %j", (statuses, failureReason) => {
+    expect(after(...statuses)).toEqual({ ...failed, normalizedStatus: statuses.at(-1), failureReason });
+  });
+
+  it("stays empty if the user cleared it", () => {
+    const cleared = { ...failed, failureReason: "" };
+    expect(withStatus(cleared, "on_hold", failed, takesReason).failureReason).toBe("");
+  });
+});
+
 describe("a bulk edit", () => {
   const before = new Map([
     ["WM-1", job()],
     ["WM-2", job({ markingNumber: "WM-2", version: 9, labels: "new" })],
   ]);
-  const patch = { labels: "new" };
-  const items = buildItems(["WM-1", "WM-2", "WM-3"], before, patch);
+  const change = { kind: "edit", patch: { labels: "new" } } as const;
+  const targets = buildTargets(["WM-1", "WM-2", "WM-3"], before);
   const gone = {
     code: "NOT_FOUND",
     field: "items.2.markingNumber",
     message: "Delivery job not found",
   } as const;
-  const plan = buildPlan(items, before, [
+  const plan = buildPlan(change, targets, before, [
     { markingNumber: "WM-1", outcome: "UPDATED", job: job({ labels: "new" }), userErrors: [] },
     { markingNumber: "WM-2", outcome: "UNCHANGED", job: before.get("WM-2") ?? null, userErrors: [] },
     { markingNumber: "WM-3", outcome: "FAILED", job: null, userErrors: [gone] },
   ]);
 
   it("sends the version that was read for each job", () => {
-    expect(items.map(({ expectedVersion }) => expectedVersion)).toEqual([3, 9, undefined]);
+    expect(targets.map(({ expectedVersion }) => expectedVersion)).toEqual([3, 9, undefined]);
   });
 
   it("previews the result for each job", () => {
-    expect(plan.rows).toEqual([
+    expect(plan.rows).toMatchObject([
       {
         markingNumber: "WM-1",
         outcome: "UPDATED",
@@ -165,7 +188,7 @@ describe("a bulk edit", () => {
   });
 
   it("applies only jobs that will change", () => {
-    expect(plan.items).toEqual([{ markingNumber: "WM-1", patch, expectedVersion: 3 }]);
+    expect(plan.targets).toEqual([{ markingNumber: "WM-1", expectedVersion: 3 }]);
   });
 
   it("lists jobs rejected by the preview or when applied", () => {

@@ -93,13 +93,8 @@ describe("the jobs table's API variables", () => {
     });
   });
 
-  it("filter by confirmed date, or by scheduled date if none is confirmed", () => {
-    expect(toFilter({ due_from: "2026-11-01" }, NOW)).toEqual({
-      or: [
-        { scheduledDeliveryDate: { gte: "2026-11-01" } },
-        { scheduledDeliveryDate: { isNull: true }, scheduledDate: { gte: "2026-11-01" } },
-      ],
-    });
+  it("filter by the due date", () => {
+    expect(toFilter({ due_from: "2026-11-01" }, NOW)).toEqual({ dueDate: { gte: "2026-11-01" } });
   });
 
   it("round relative periods to the minute", () => {

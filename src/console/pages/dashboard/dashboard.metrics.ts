@@ -1,5 +1,6 @@
 /** Computes the dashboard's numbers from the API's groups: jobs per category, jobs per day, most common reasons. */
 import type { CountOfGroupFragment, JobFilter } from "../../generated/dashboard.ts";
+import { addDays } from "../jobs/job.due.ts";
 import { dueFilter } from "../jobs/filters/jobs.variables.ts";
 import { CATEGORIES, UNFINISHED, type Category, type JobsSearch } from "../jobs/filters/jobs.search.ts";
 
@@ -29,7 +30,7 @@ export interface TrendDay {
 export function trendDays(created: CountGroups, delivered: CountGroups, today: string): TrendDay[] {
   const [createdCounts, deliveredCounts] = [countsByKey(created), countsByKey(delivered)];
   return Array.from({ length: TREND_DAYS }, (_, index) => {
-    const day = daysBefore(today, TREND_DAYS - 1 - index);
+    const day = addDays(today, index + 1 - TREND_DAYS);
     return { day, created: createdCounts.get(day) ?? 0, delivered: deliveredCounts.get(day) ?? 0 };
   });
 }
@@ -53,10 +54,6 @@ function countsByKey(groups: CountGroups): Map<string | null, number> {
   return new Map(groups.map(({ keys, count }) => [keys[0]?.value ?? null, count]));
 }
 
-function daysBefore(day: string, days: number): string {
-  return new Date(Date.parse(day) - days * DAY_MS).toISOString().slice(0, 10);
-}
-
 /** Whole days between two dates. */
 export function daysBetween(from: string, to: string): number {
   return Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS);
@@ -70,7 +67,7 @@ interface DashboardVariables {
 
 /** The query variables for a UTC day. */
 export function dashboardVariables(today: string): DashboardVariables {
-  const since = { gte: `${daysBefore(today, TREND_DAYS - 1)}T00:00:00.000Z` };
+  const since = { gte: `${addDays(today, 1 - TREND_DAYS)}T00:00:00.000Z` };
   return {
     due: { ...dueFilter({ due_from: today, due_to: today }), statusCategory: UNFINISHED },
     createdSince: { createdAt: since },

@@ -7,7 +7,7 @@ import { EmptyNote } from "../../components/status/empty-note.tsx";
 import { StatusBadge } from "../../components/status/status-badge.tsx";
 import { toneOf } from "../../components/status/tone.ts";
 import type { DashboardJobFragment, ShortListFragment } from "../../generated/dashboard.ts";
-import { dueDay } from "../jobs/job.category.ts";
+import { dueDay } from "../jobs/job.due.ts";
 import { formatCount, formatNumber } from "../jobs/job.labels.ts";
 import type { JobsSearch } from "../jobs/filters/jobs.search.ts";
 import { daysBetween, dueSearch } from "./dashboard.metrics.ts";
@@ -47,7 +47,7 @@ export function LatePanel({ dashboard: { data, error, refetch, today } }: { dash
       part={data?.late}
       error={error}
       onRetry={refetch}
-      action={<SeeAllLink list={data?.late} search={{ late: true, sort: "scheduled_date" }} />}
+      action={<SeeAllLink list={data?.late} search={{ late: true, sort: "scheduled_date", size: 100 }} />}
     >
       {({ nodes }) => (
         <ShortList jobs={nodes} empty="No late jobs.">

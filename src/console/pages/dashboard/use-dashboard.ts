@@ -9,7 +9,7 @@ import {
   DashboardDocument,
   type DashboardQuery,
 } from "../../generated/dashboard.ts";
-import { todayUtc } from "../jobs/job.category.ts";
+import { today as currentDay } from "../jobs/job.due.ts";
 import { dashboardVariables } from "./dashboard.metrics.ts";
 import { prependChange, type FeedChange } from "./feed.ts";
 
@@ -27,7 +27,7 @@ export interface Dashboard {
 }
 
 export function useDashboard(): Dashboard {
-  const today = todayUtc();
+  const today = currentDay();
   const variables = useMemo(() => dashboardVariables(today), [today]);
   const query = useQuery(DashboardDocument, { variables, errorPolicy: "all" });
   const [isPaused, setPaused] = useState(false);

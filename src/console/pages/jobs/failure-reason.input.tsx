@@ -1,40 +1,31 @@
-/** An input for the failure reason. Suggests codes and accepts any text. */
-import { Autocomplete, Text } from "@mantine/core";
+/** An input for the failure reason. Suggests reasons by their labels and accepts any text. */
+import { Autocomplete } from "@mantine/core";
 import type { FieldInputProps } from "./field-input.props.ts";
 import type { ReferenceData } from "./use-reference-data.ts";
 
 const NEXT_STEP_LABELS = {
-  RETRY: "retry delivery",
-  ACTION: "resolve the problem first",
-  RETURN: "return to sender",
+  RETRY: "Usual next step: retry delivery",
+  ACTION: "Usual next step: resolve the problem first",
+  RETURN: "Usual next step: return to sender",
 } as const;
 
-export function FailureReasonInput({ referenceData, ...input }: FieldInputProps) {
-  const reasons = new Map(referenceData.reasons.map((reason) => [reason.code, reason]));
+export function FailureReasonInput({ referenceData, value, onChange, ...input }: FieldInputProps) {
+  const { reasons } = referenceData;
+  const reason = reasons.find(({ code }) => code === value);
   return (
     <Autocomplete
       {...input}
-      description={descriptionOf(reasons.get(input.value))}
+      description={input.description ?? describe(reason)}
       clearable
       clearButtonProps={{ "aria-label": `Clear ${input.label.toLowerCase()}` }}
-      data={[...reasons.keys()]}
+      data={reasons.map(({ label }) => label)}
       maxDropdownHeight={260}
-      renderOption={({ option }) => (
-        <span>
-          <Text component="span" display="block" fz="sm">
-            {reasons.get(option.value)?.label ?? option.value}
-          </Text>
-          <Text component="span" display="block" fz="xs" c="dimmed">
-            {option.value}
-          </Text>
-        </span>
-      )}
+      value={reason?.label ?? value}
+      onChange={(text) => onChange(reasons.find(({ label }) => label === text)?.code ?? text)}
     />
   );
 }
 
-function descriptionOf(reason: ReferenceData["reasons"][number] | undefined): string {
-  return reason
-    ? `${reason.label}: ${NEXT_STEP_LABELS[reason.nextStep]}`
-    : "Choose a reason, or enter your own text";
+function describe(reason: ReferenceData["reasons"][number] | undefined): string {
+  return reason ? NEXT_STEP_LABELS[reason.nextStep] : "Choose a reason, or enter your own text";
 }

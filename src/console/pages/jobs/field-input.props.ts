@@ -7,5 +7,7 @@ export interface FieldInputProps {
   onChange: (value: string) => void;
   referenceData: ReferenceData;
   error: string | undefined;
+  /** Shown below the label. */
+  description: string | undefined;
   disabled: boolean;
 }

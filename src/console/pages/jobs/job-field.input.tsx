@@ -14,12 +14,13 @@ interface JobFieldInputProps {
   onChange: (value: string) => void;
   referenceData: ReferenceData;
   error?: string | undefined;
+  description?: string | undefined;
   disabled?: boolean;
 }
 
-export function JobFieldInput({ field, error, disabled = false, ...rest }: JobFieldInputProps) {
+export function JobFieldInput({ field, error, description, disabled = false, ...rest }: JobFieldInputProps) {
   const Input = INPUTS[field.kind];
-  return <Input {...rest} label={field.label} error={error} disabled={disabled} />;
+  return <Input {...rest} label={field.label} error={error} description={description} disabled={disabled} />;
 }
 
 const INPUTS: Record<FieldKind, ComponentType<FieldInputProps>> = {

@@ -93,6 +93,21 @@ function toInput(value: string | number | boolean | null): string {
   return value === null ? "" : String(value);
 }
 
+/**
+ * Returns the form with another status. A failure reason explains a failure or hold: it goes with a status that `takesReason` is
+ * false for, and the job's own comes back with a status that it is true for.
+ */
+export function withStatus(
+  values: FormValues,
+  status: string,
+  base: FormValues,
+  takesReason: (status: string) => boolean,
+): FormValues {
+  const { normalizedStatus: former, failureReason } = values;
+  const own = takesReason(former) ? failureReason : failureReason || base.failureReason;
+  return { ...values, normalizedStatus: status, failureReason: takesReason(status) ? own : "" };
+}
+
 /** The fields whose values differ from `base`. */
 export function toPatch(base: FormValues, values: FormValues): JobPatch {
   const names = jobFields.map(({ name }) => name).filter((name) => base[name] !== values[name]);

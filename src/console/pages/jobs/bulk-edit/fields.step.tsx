@@ -1,4 +1,5 @@
 /** The first step: choose fields and their new values. */
+import { skipToken, useQuery } from "@apollo/client/react";
 import { ActionIcon, Button, Checkbox, Group, Paper, Select, Stack, Text } from "@mantine/core";
 import { IconTrash } from "@tabler/icons-react";
 import { describeError } from "../../../app/api/describe-error.ts";
@@ -6,6 +7,8 @@ import { focusFirstError } from "../../../app/interaction/use-submit.ts";
 import { CancelButton } from "../../../components/dialogs/dialog-actions.tsx";
 import { FormAlert } from "../../../components/forms/form-alert.tsx";
 import { JobFieldInput } from "../job-field.input.tsx";
+import { JobsToEditDocument } from "../../../generated/bulk-edit.ts";
+import { formatCount } from "../job.labels.ts";
 import { FIELD_GROUPS, findField, jobFields, type FieldName } from "../job.fields.ts";
 import type { ReferenceData } from "../use-reference-data.ts";
 import type { BulkEdit } from "./use-bulk-edit.ts";
@@ -15,13 +18,16 @@ import classes from "../list/jobs.module.css";
 interface BulkEditFieldsStepProps {
   bulkEdit: BulkEdit;
   fieldEditor: FieldEditor;
+  markingNumbers: readonly string[];
   referenceData: ReferenceData;
 }
 
-export function BulkEditFieldsStep({ bulkEdit, fieldEditor, referenceData }: BulkEditFieldsStepProps) {
+export function BulkEditFieldsStep(props: BulkEditFieldsStepProps) {
+  const { bulkEdit, fieldEditor, markingNumbers, referenceData } = props;
+  const scheduledDateHint = useScheduledDateHint(fieldEditor.names, markingNumbers);
   const preview = (): void => {
     const patch = fieldEditor.toPatch();
-    if (patch) void bulkEdit.preview(patch);
+    if (patch) void bulkEdit.preview({ kind: "edit", patch });
     else focusFirstError();
   };
   return (
@@ -38,7 +44,13 @@ export function BulkEditFieldsStep({ bulkEdit, fieldEditor, referenceData }: Bul
         </Text>
         <FormAlert failure={bulkEdit.error === null ? null : describeError(bulkEdit.error)} />
         {fieldEditor.names.map((name) => (
-          <EditedField key={name} name={name} fieldEditor={fieldEditor} referenceData={referenceData} />
+          <EditedField
+            key={name}
+            name={name}
+            fieldEditor={fieldEditor}
+            referenceData={referenceData}
+            description={name === "scheduledDate" ? scheduledDateHint : undefined}
+          />
         ))}
         <AddField fieldEditor={fieldEditor} />
         <div className={classes.actions}>
@@ -50,6 +62,19 @@ export function BulkEditFieldsStep({ bulkEdit, fieldEditor, referenceData }: Bul
       </Stack>
     </form>
   );
+}
+
+/** Says how many of the jobs have a confirmed date, if only their scheduled date changes. */
+function useScheduledDateHint(
+  names: readonly FieldName[],
+  markingNumbers: readonly string[],
+): string | undefined {
+  const isNeeded = names.includes("scheduledDate") && !names.includes("scheduledDeliveryDate");
+  const { data } = useQuery(JobsToEditDocument, isNeeded ? { variables: { markingNumbers } } : skipToken);
+  const jobs = data?.jobsByMarkingNumber ?? [];
+  const count = jobs.filter((job) => job && job.scheduledDeliveryDate !== null).length;
+  if (!isNeeded || count === 0) return undefined;
+  return `${formatCount(count, "job has", "jobs have")} a confirmed date, which decides when they are due. To change when all jobs are due, use Reschedule instead.`;
 }
 
 function AddField({ fieldEditor }: { fieldEditor: FieldEditor }) {
@@ -78,10 +103,12 @@ function EditedField({
   name,
   fieldEditor,
   referenceData,
+  description,
 }: {
   name: FieldName;
   fieldEditor: FieldEditor;
   referenceData: ReferenceData;
+  description: string | undefined;
 }) {
   const field = findField(name);
   if (!field) return null;
@@ -96,6 +123,7 @@ function EditedField({
             onChange={(value) => fieldEditor.set(name, value)}
             referenceData={referenceData}
             error={fieldEditor.problems[name]}
+            description={description}
             disabled={isCleared}
           />
           {!field.isRequired && (

@@ -1,15 +1,28 @@
-/** Builds the preview of a bulk edit from a dry run, and the summary of its result. */
+/** Builds the preview of a change of many jobs from a dry run, and the summary of its result. */
 import type { JobRowFragment } from "../../../generated/job-row.ts";
 import type {
+  BulkChangeFragment,
   BulkOutcome,
   JobPatch,
-  UpdateJobInput,
-  UpdateJobsMutation,
+  RescheduleJobInput,
 } from "../../../generated/bulk-edit.ts";
-import type { FieldName } from "../job.fields.ts";
+import { jobFields, type FieldName } from "../job.fields.ts";
 import { userErrorMessage } from "../job.labels.ts";
 
-type UpdateResult = UpdateJobsMutation["updateJobs"]["results"][number];
+type ChangeResult = BulkChangeFragment["results"][number];
+
+/** What is done to every job. */
+export type BulkChange =
+  | { kind: "edit"; patch: JobPatch }
+  | { kind: "reschedule"; dueDate: string; confirmed: boolean };
+
+/** The fields that decide whether a job is late. */
+const dueFields: readonly FieldName[] = ["scheduledDate", "scheduledDeliveryDate", "normalizedStatus"];
+
+/** True if the change can make a job late, or no longer late. */
+export function affectsLateness(change: BulkChange): boolean {
+  return change.kind === "reschedule" || dueFields.some((name) => name in change.patch);
+}
 
 export interface PlannedChange {
   field: FieldName;
@@ -20,56 +33,59 @@ export interface PlannedChange {
 export interface BulkEditRow {
   markingNumber: string;
   outcome: BulkOutcome;
+  /** Null if the job is not visible. */
+  before: JobRowFragment | null;
+  /** Null if the change was rejected. */
+  after: JobRowFragment | null;
   changes: PlannedChange[];
   /** Reasons for a rejection; empty if there is none. */
   problems: string[];
 }
 
 export interface BulkEditPlan {
+  change: BulkChange;
   /** The jobs that will change, each with the version that the preview was based on. */
-  items: UpdateJobInput[];
+  targets: RescheduleJobInput[];
   rows: BulkEditRow[];
 }
 
 /** Includes the version that was read, so that the server rejects jobs that change meanwhile. */
-export function buildItems(
+export function buildTargets(
   markingNumbers: readonly string[],
   before: ReadonlyMap<string, JobRowFragment>,
-  patch: JobPatch,
-): UpdateJobInput[] {
+): RescheduleJobInput[] {
   return markingNumbers.map((markingNumber) => {
     const version = before.get(markingNumber)?.version;
-    return { markingNumber, patch, ...(version !== undefined && { expectedVersion: version }) };
+    return { markingNumber, ...(version !== undefined && { expectedVersion: version }) };
   });
 }
 
 export function buildPlan(
-  items: readonly UpdateJobInput[],
+  change: BulkChange,
+  targets: readonly RescheduleJobInput[],
   before: ReadonlyMap<string, JobRowFragment>,
-  results: readonly UpdateResult[],
+  results: readonly ChangeResult[],
 ): BulkEditPlan {
-  const rows = results.map((result, index): BulkEditRow => {
-    const item = items[index];
-    return {
-      ...toRow(result),
-      changes: item ? plannedChanges(item.patch, before.get(item.markingNumber), result.job) : [],
-    };
-  });
-  return { rows, items: items.filter((_item, index) => rows[index]?.outcome === "UPDATED") };
+  const rows = results.map((result) => toRow(result, before.get(result.markingNumber) ?? null));
+  return {
+    change,
+    rows,
+    targets: targets.filter((_target, index) => rows[index]?.outcome === "UPDATED"),
+  };
 }
 
-function toRow({ markingNumber, outcome, userErrors }: UpdateResult): BulkEditRow {
-  return { markingNumber, outcome, changes: [], problems: userErrors.map(userErrorMessage) };
+function toRow(
+  { markingNumber, outcome, job, userErrors }: ChangeResult,
+  before: JobRowFragment | null = null,
+): BulkEditRow {
+  const problems = userErrors.map(userErrorMessage);
+  return { markingNumber, outcome, before, after: job, changes: plannedChanges(before, job), problems };
 }
 
-function plannedChanges(
-  patch: JobPatch,
-  before: JobRowFragment | undefined,
-  after: JobRowFragment | null,
-): PlannedChange[] {
+function plannedChanges(before: JobRowFragment | null, after: JobRowFragment | null): PlannedChange[] {
   if (!before || !after) return [];
-  return (Object.keys(patch) as FieldName[])
-    .map((field) => ({ field, from: before[field], to: after[field] }))
+  return jobFields
+    .map(({ name: field }) => ({ field, from: before[field], to: after[field] }))
     .filter(({ from, to }) => from !== to);
 }
 
@@ -81,8 +97,8 @@ export interface BulkEditResult {
   failed: BulkEditRow[];
 }
 
-export function buildResult(plan: BulkEditPlan, applied: readonly UpdateResult[]): BulkEditResult {
-  const rows = applied.map(toRow);
+export function buildResult(plan: BulkEditPlan, applied: readonly ChangeResult[]): BulkEditResult {
+  const rows = applied.map((result) => toRow(result));
   return {
     updated: countByOutcome(rows, "UPDATED"),
     unchanged: countByOutcome(plan.rows, "UNCHANGED") + countByOutcome(rows, "UNCHANGED"),

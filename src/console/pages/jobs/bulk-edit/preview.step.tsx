@@ -4,7 +4,8 @@ import { describeError } from "../../../app/api/describe-error.ts";
 import { focusOnMount } from "../../../app/interaction/focus-on-mount.ts";
 import { FormAlert } from "../../../components/forms/form-alert.tsx";
 import { ChangeList } from "../change.list.tsx";
-import type { BulkEditPlan, BulkEditRow } from "./plan.ts";
+import { LatenessSummary } from "./lateness.summary.tsx";
+import { affectsLateness, type BulkEditPlan, type BulkEditRow } from "./plan.ts";
 import { formatCount, type ReferenceLabels } from "../job.labels.ts";
 import type { BulkEdit } from "./use-bulk-edit.ts";
 import classes from "../list/jobs.module.css";
@@ -31,6 +32,7 @@ export function BulkEditPreviewStep({
         {failed.length > 0 && `, ${failed.length} can’t be changed`}. Nothing has been changed yet.
       </Text>
       <FormAlert failure={bulkEdit.error === null ? null : describeError(bulkEdit.error)} />
+      {affectsLateness(plan.change) && <LatenessSummary rows={plan.rows} />}
       <RejectedRows rows={failed} title="These jobs can’t be changed" />
       <ChangedRows title="Changes" rows={updated} labels={labels} />
       <UnchangedRows rows={unchanged} />
@@ -43,7 +45,7 @@ export function BulkEditPreviewStep({
           disabled={updated.length === 0}
           onClick={() => void bulkEdit.apply(plan)}
         >
-          Change {formatCount(updated.length, "job")}
+          {plan.change.kind === "reschedule" ? "Reschedule" : "Change"} {formatCount(updated.length, "job")}
         </Button>
       </div>
     </Stack>

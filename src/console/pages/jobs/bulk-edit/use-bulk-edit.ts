@@ -1,14 +1,21 @@
-/** The steps of a bulk edit: choose fields, preview, apply. */
+/** The steps of a change of many jobs: choose, preview, apply. */
 import { useApolloClient } from "@apollo/client/react";
 import { useState } from "react";
 import {
   JobsToEditDocument,
+  RescheduleJobsDocument,
   UpdateJobsDocument,
-  type JobPatch,
-  type UpdateJobInput,
+  type BulkChangeFragment,
 } from "../../../generated/bulk-edit.ts";
 import type { JobRowFragment } from "../../../generated/job-row.ts";
-import { buildItems, buildResult, buildPlan, type BulkEditResult, type BulkEditPlan } from "./plan.ts";
+import {
+  buildPlan,
+  buildResult,
+  buildTargets,
+  type BulkChange,
+  type BulkEditPlan,
+  type BulkEditResult,
+} from "./plan.ts";
 
 export type BulkEditStep =
   | { kind: "choose" }
@@ -20,7 +27,7 @@ export interface BulkEdit {
   isBusy: boolean;
   /** Null if the last step succeeded. */
   error: unknown;
-  preview: (patch: JobPatch) => Promise<void>;
+  preview: (change: BulkChange) => Promise<void>;
   apply: (plan: BulkEditPlan) => Promise<void>;
   back: () => void;
 }
@@ -40,41 +47,20 @@ export function useBulkEdit(markingNumbers: readonly string[], onApplied: () => 
     }
   };
 
-  const readJobs = async (): Promise<Map<string, JobRowFragment>> => {
-    const { data } = await client.query({
-      query: JobsToEditDocument,
-      variables: { markingNumbers },
-      fetchPolicy: "network-only",
-    });
-    return new Map(
-      (data?.jobsByMarkingNumber ?? []).flatMap((job) => (job ? [[job.markingNumber, job] as const] : [])),
-    );
-  };
-
-  const send = async (items: readonly UpdateJobInput[], dryRun: boolean) => {
-    const { data } = await client.mutate({
-      mutation: UpdateJobsDocument,
-      variables: { items, dryRun },
-      // The jobs of a dry run must not reach the cache.
-      fetchPolicy: dryRun ? "no-cache" : "network-only",
-    });
-    if (!data) throw new Error("The server returned no data");
-    return data.updateJobs.results;
-  };
-
   return {
     step,
     ...state,
-    preview: (patch) =>
+    preview: (change) =>
       runStep(async () => {
-        const before = await readJobs();
-        const items = buildItems(markingNumbers, before, patch);
-        return { kind: "preview", plan: buildPlan(items, before, await send(items, true)) };
+        const before = await readJobs(client, markingNumbers);
+        const targets = buildTargets(markingNumbers, before);
+        const results = await send(client, { change, targets }, true);
+        return { kind: "preview", plan: buildPlan(change, targets, before, results) };
       }),
     apply: (plan) =>
       runStep(async () => {
         // Also if the response is lost, because the server may have applied the change.
-        const applied = await send(plan.items, false).finally(onApplied);
+        const applied = await send(client, plan, false).finally(onApplied);
         return { kind: "done", outcome: buildResult(plan, applied) };
       }),
     back: () => {
@@ -82,4 +68,42 @@ export function useBulkEdit(markingNumbers: readonly string[], onApplied: () => 
       setStep({ kind: "choose" });
     },
   };
+}
+
+type Client = ReturnType<typeof useApolloClient>;
+
+async function readJobs(
+  client: Client,
+  markingNumbers: readonly string[],
+): Promise<Map<string, JobRowFragment>> {
+  const { data } = await client.query({
+    query: JobsToEditDocument,
+    variables: { markingNumbers },
+    fetchPolicy: "network-only",
+  });
+  return new Map(
+    (data?.jobsByMarkingNumber ?? []).flatMap((job) => (job ? [[job.markingNumber, job] as const] : [])),
+  );
+}
+
+async function send(
+  client: Client,
+  { change, targets }: Pick<BulkEditPlan, "change" | "targets">,
+  dryRun: boolean,
+): Promise<BulkChangeFragment["results"]> {
+  // The jobs of a dry run must not reach the cache.
+  const fetchPolicy = dryRun ? "no-cache" : "network-only";
+  const { data } = await (change.kind === "edit"
+    ? client.mutate({
+        mutation: UpdateJobsDocument,
+        variables: { items: targets.map((target) => ({ ...target, patch: change.patch })), dryRun },
+        fetchPolicy,
+      })
+    : client.mutate({
+        mutation: RescheduleJobsDocument,
+        variables: { items: targets, dueDate: change.dueDate, confirmed: change.confirmed, dryRun },
+        fetchPolicy,
+      }));
+  if (!data) throw new Error("The server returned no data");
+  return data.change.results;
 }

@@ -38,7 +38,7 @@ export function EditJobDrawer({ opened, ...props }: EditJobProps & { opened: boo
 
 /** Mounted again each time the drawer opens. */
 function EditJobForm({ job, referenceData, onClose, onReload }: EditJobProps) {
-  const edit = useEditJob({ job, onSaved: onClose, onReload });
+  const edit = useEditJob({ job, referenceData, onSaved: onClose, onReload });
   useUnsavedInput(() => (edit.isBusy ? "locked" : edit.isChanged ? "changed" : "clean"));
   return (
     <form
@@ -66,6 +66,7 @@ function EditJobForm({ job, referenceData, onClose, onReload }: EditJobProps) {
                   onChange={(value) => edit.setValue(field.name, value)}
                   referenceData={referenceData}
                   error={edit.problems[field.name]}
+                  description={edit.hints[field.name]}
                 />
               ))}
           </Stack>

@@ -3,7 +3,7 @@ import { Paper, SimpleGrid, Title } from "@mantine/core";
 import type { ReactNode } from "react";
 import { Day, Timestamp } from "../../../components/display/timestamp.tsx";
 import type { JobRowFragment } from "../../../generated/job-row.ts";
-import { isLate, todayUtc } from "../job.category.ts";
+import { isLate, today } from "../job.due.ts";
 import classes from "./job.module.css";
 import { formatValue, formatNumber, type ReferenceLabels } from "../job.labels.ts";
 
@@ -32,7 +32,7 @@ export function JobDetails({ job, labels }: { job: JobRowFragment; labels: Refer
           {job.scheduledDeliveryDate && <Day value={job.scheduledDeliveryDate} />}
         </DetailItem>
         <DetailItem label="Confirmation pending">{job.scheduledDeliveryPending ? "Yes" : "No"}</DetailItem>
-        {isLate(job, todayUtc()) && (
+        {isLate(job, today()) && (
           <DetailItem label="Late" isWide>
             <span className={classes.late}>This job was due before today and is not finished.</span>
           </DetailItem>

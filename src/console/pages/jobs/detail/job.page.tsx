@@ -2,7 +2,7 @@
 import { useQuery, useSubscription } from "@apollo/client/react";
 import { Button, Grid, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { IconPencil } from "@tabler/icons-react";
+import { IconCalendarEvent, IconPencil } from "@tabler/icons-react";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { useSession } from "../../../app/session/session.ts";
@@ -18,10 +18,11 @@ import { toneOf } from "../../../components/status/tone.ts";
 import type { JobRowFragment } from "../../../generated/job-row.ts";
 import { JobPageDocument, JobChangedDocument } from "../../../generated/job.ts";
 import { JobDeliveries } from "./job.deliveries.tsx";
+import { BulkEditDrawer } from "../bulk-edit/drawer.tsx";
 import { EditJobDrawer } from "./edit-job.drawer.tsx";
 import { JobDetails } from "./job.details.tsx";
 import { JobTimeline } from "./job.timeline.tsx";
-import { useReferenceData } from "../use-reference-data.ts";
+import { useReferenceData, type ReferenceData } from "../use-reference-data.ts";
 import { useOnSubscribed } from "../../../app/api/connection-status.ts";
 
 const route = getRouteApi("/console/jobs/$markingNumber");
@@ -79,7 +80,6 @@ function JobSkeleton({ markingNumber }: { markingNumber: string }) {
 function JobView({ job, onReload }: { job: JobRowFragment; onReload: () => void }) {
   const { scopes } = useSession();
   const referenceData = useReferenceData();
-  const [isEditing, editing] = useDisclosure(false);
   const [firstVersion] = useState(job.version);
   const changes = job.version - firstVersion;
   useLiveJob(job.markingNumber, onReload);
@@ -96,9 +96,7 @@ function JobView({ job, onReload }: { job: JobRowFragment; onReload: () => void 
         }
         actions={
           scopes.includes("jobs:write") && (
-            <Button leftSection={<IconPencil size={16} aria-hidden="true" />} onClick={editing.open}>
-              Edit
-            </Button>
+            <JobActions job={job} referenceData={referenceData} onReload={onReload} />
           )
         }
       />
@@ -122,12 +120,44 @@ function JobView({ job, onReload }: { job: JobRowFragment; onReload: () => void 
       <Text component="div" role="status" fz={0} pos="absolute">
         {changes > 0 && `This job has changed. Its status is ${job.status.label}.`}
       </Text>
+    </>
+  );
+}
+
+interface JobActionsProps {
+  job: JobRowFragment;
+  referenceData: ReferenceData;
+  onReload: () => void;
+}
+
+function JobActions({ job, referenceData, onReload }: JobActionsProps) {
+  const [isEditing, editing] = useDisclosure(false);
+  const [isRescheduling, rescheduling] = useDisclosure(false);
+  return (
+    <>
+      <Button
+        variant="default"
+        leftSection={<IconCalendarEvent size={16} aria-hidden="true" />}
+        onClick={rescheduling.open}
+      >
+        Reschedule
+      </Button>
+      <Button leftSection={<IconPencil size={16} aria-hidden="true" />} onClick={editing.open}>
+        Edit
+      </Button>
       <EditJobDrawer
         opened={isEditing}
         job={job}
         referenceData={referenceData}
         onClose={editing.close}
         onReload={onReload}
+      />
+      <BulkEditDrawer
+        action={isRescheduling ? "reschedule" : null}
+        markingNumbers={[job.markingNumber]}
+        referenceData={referenceData}
+        onClose={rescheduling.close}
+        onApplied={onReload}
       />
     </>
   );

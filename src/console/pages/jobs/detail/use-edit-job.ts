@@ -11,10 +11,12 @@ import {
   jobFields,
   toFormValues,
   toPatch,
+  withStatus,
   type FieldName,
   type FormValues,
 } from "../job.fields.ts";
 import { rebase, type FieldConflict } from "./job.merge.ts";
+import type { ReferenceData } from "../use-reference-data.ts";
 import { userErrorMessage, userErrorField } from "../job.labels.ts";
 
 export interface EditJob {
@@ -27,7 +29,10 @@ export interface EditJob {
   conflicts: readonly FieldConflict[];
   /** Fields that other users changed since the form was opened. */
   changedByOthers: readonly FieldName[];
+  /** A new status can also clear the failure reason. */
   setValue: (name: FieldName, value: string) => void;
+  /** Explains fields whose effect is not visible. */
+  hints: Partial<Record<FieldName, string>>;
   resolveConflict: (name: FieldName, value: string) => void;
   save: () => void;
 }
@@ -72,14 +77,16 @@ function rebaseDraft(draft: Draft, job: JobRowFragment): Draft {
 
 interface UseEditJobOptions {
   job: JobRowFragment;
+  referenceData: ReferenceData;
   onSaved: () => void;
   onReload: () => void;
 }
 
-export function useEditJob({ job, onSaved, onReload }: UseEditJobOptions): EditJob {
+export function useEditJob({ job, referenceData, onSaved, onReload }: UseEditJobOptions): EditJob {
   const [draft, setDraft] = useState(() => createDraft(job));
   const [saveState, setSaveState] = useState(idleState);
   const [update] = useMutation(UpdateJobDocument);
+  const takesReason = (status: string): boolean => statusTakesReason(referenceData, status);
   // A newer version arrives from the subscription or from a refetch after a rejection.
   if (job.version > draft.version && !saveState.isBusy) setDraft(rebaseDraft(draft, job));
 
@@ -120,8 +127,8 @@ export function useEditJob({ job, onSaved, onReload }: UseEditJobOptions): EditJ
     changedByOthers: draft.changedByOthers,
     isChanged: Object.keys(patch).length > 0,
     ...saveState,
-    setValue: (name, value) =>
-      setDraft((former) => ({ ...former, values: { ...former.values, [name]: value } })),
+    setValue: (name, value) => setDraft((former) => withValue(former, name, value, takesReason)),
+    hints: hintsOf(draft, takesReason),
     resolveConflict: (name, value) =>
       setDraft((former) => ({
         ...former,
@@ -129,6 +136,31 @@ export function useEditJob({ job, onSaved, onReload }: UseEditJobOptions): EditJ
         conflicts: former.conflicts.filter((conflict) => conflict.name !== name),
       })),
     save: () => void send(),
+  };
+}
+
+/** Failed and on hold, and the operator's statuses that need attention. Unknown statuses count as such. */
+function statusTakesReason({ statuses }: ReferenceData, status: string): boolean {
+  return (statuses.find(({ code }) => code === status)?.category ?? "ATTENTION") === "ATTENTION";
+}
+
+function withValue(
+  draft: Draft,
+  name: FieldName,
+  value: string,
+  takesReason: (status: string) => boolean,
+): Draft {
+  const { values, base } = draft;
+  if (name === "normalizedStatus") return { ...draft, values: withStatus(values, value, base, takesReason) };
+  return { ...draft, values: { ...values, [name]: value } };
+}
+
+function hintsOf({ base, values }: Draft, takesReason: (status: string) => boolean): EditJob["hints"] {
+  const { normalizedStatus, failureReason, scheduledDeliveryDate } = values;
+  const isCleared = failureReason === "" && base.failureReason !== "" && !takesReason(normalizedStatus);
+  return {
+    ...(isCleared && { failureReason: "Cleared, because only a failed or held job has a reason" }),
+    ...(scheduledDeliveryDate !== "" && { scheduledDate: "The confirmed date decides when this job is due" }),
   };
 }
 

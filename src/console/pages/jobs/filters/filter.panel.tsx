@@ -2,6 +2,7 @@
 import { Checkbox, MultiSelect, Paper, Select } from "@mantine/core";
 import { useSession } from "../../../app/session/session.ts";
 import { CATEGORY_LABELS, categoryOptions } from "../job.category.ts";
+import { DUE_RULE } from "../job.due.ts";
 import {
   CATEGORIES,
   PAGE_SIZES,
@@ -65,7 +66,7 @@ export function FilterPanel({ search, referenceData, onChange }: FilterProps) {
       <Checkbox
         mt={{ base: 0, xs: 28 }}
         label="Late only"
-        description="Due before today and not finished"
+        description={DUE_RULE}
         checked={search.late === true}
         onChange={({ currentTarget }) => onChange({ late: currentTarget.checked ? true : undefined })}
       />

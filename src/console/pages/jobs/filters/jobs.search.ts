@@ -64,7 +64,6 @@ export interface JobsFilter {
   status?: string[] | undefined;
   category?: Category[] | undefined;
   reason?: string[] | undefined;
-  /** The confirmed date, or the scheduled date if none is confirmed. */
   due_from?: string | undefined;
   due_to?: string | undefined;
   late?: true | undefined;

@@ -58,16 +58,12 @@ export function toFilter(search: JobsFilter, nowMs: number): JobFilter | null {
   return Object.keys(filter).length === 0 ? null : filter;
 }
 
-/** Filters by due date as `isLate` defines it: the confirmed date, or the scheduled date if none is confirmed. */
 export function dueFilter({
   due_from: from,
   due_to: to,
 }: Pick<JobsFilter, "due_from" | "due_to">): JobFilter {
   if (from === undefined && to === undefined) return {};
-  const range = { ...(from && { gte: from }), ...(to && { lte: to }) };
-  return {
-    or: [{ scheduledDeliveryDate: range }, { scheduledDeliveryDate: { isNull: true }, scheduledDate: range }],
-  };
+  return { dueDate: { ...(from && { gte: from }), ...(to && { lte: to }) } };
 }
 
 /** Rounded down to a minute, so that repeated queries hit the cache. */

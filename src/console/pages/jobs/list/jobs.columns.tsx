@@ -6,7 +6,7 @@ import { StatusBadge } from "../../../components/status/status-badge.tsx";
 import { toneOf } from "../../../components/status/tone.ts";
 import { Day, Timestamp } from "../../../components/display/timestamp.tsx";
 import type { JobRowFragment } from "../../../generated/job-row.ts";
-import { dueDay, isLate, todayUtc } from "../job.category.ts";
+import { dueDay, isLate, today } from "../job.due.ts";
 import { formatValue, formatNumber, type ReferenceLabels } from "../job.labels.ts";
 import { COLUMNS, type ColumnId, type SortField } from "../filters/jobs.search.ts";
 import classes from "./jobs.module.css";
@@ -69,7 +69,7 @@ function Due({ job }: { job: JobRowFragment }) {
   return (
     <span className={classes.due}>
       <Day value={due} />
-      {isLate(job, todayUtc()) && <span className={classes.late}>Late</span>}
+      {isLate(job, today()) && <span className={classes.late}>Late</span>}
     </span>
   );
 }

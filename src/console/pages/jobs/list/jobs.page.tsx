@@ -1,5 +1,4 @@
 /** The jobs table. Filters, sort order and page are in the URL, so that a view can be shared as a link. */
-import { useDisclosure } from "@mantine/hooks";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useSession } from "../../../app/session/session.ts";
 import { PageHeader } from "../../../components/layout/page-header.tsx";
@@ -13,7 +12,7 @@ import { SelectionBar } from "./selection.bar.tsx";
 import { useReferenceData, type ReferenceData } from "../use-reference-data.ts";
 import { useJobsPage } from "./use-jobs-page.ts";
 import { useSelection } from "./use-selection.ts";
-import { useEffect } from "react";
+import { useEffect, useState } from "react";
 import { notifyRemovedFilters } from "../../../app/link-repair.ts";
 
 const route = getRouteApi("/console/jobs");
@@ -23,7 +22,7 @@ export function JobsPage() {
   const navigate = useNavigate({ from: "/jobs" });
   const referenceData = useReferenceData();
   const selection = useSelection();
-  const [isEditing, editing] = useDisclosure(false);
+  const [action, setAction] = useState<"edit" | "reschedule" | null>(null);
   const canEdit = useSession().scopes.includes("jobs:write");
 
   const go = (next: JobsSearch): void => void navigate({ search: next });
@@ -51,13 +50,19 @@ export function JobsPage() {
         onGo={go}
         onClear={clear}
       />
-      <SelectionBar count={selection.selected.size} onEdit={editing.open} onClear={selection.clear} />
+      <SelectionBar
+        count={selection.selected.size}
+        onEdit={() => setAction("edit")}
+        onReschedule={() => setAction("reschedule")}
+        onClear={selection.clear}
+      />
       <BulkEditDrawer
-        opened={isEditing}
+        action={action}
         markingNumbers={[...selection.selected]}
         referenceData={referenceData}
-        onClose={editing.close}
+        onClose={() => setAction(null)}
         onApplied={table.refetch}
+        note="The jobs are still selected."
       />
     </>
   );

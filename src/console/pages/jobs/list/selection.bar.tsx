@@ -1,6 +1,6 @@
 /** Actions on the selected jobs. */
 import { Button, Group, Paper, Text } from "@mantine/core";
-import { IconPencil } from "@tabler/icons-react";
+import { IconCalendarEvent, IconPencil } from "@tabler/icons-react";
 import { formatCount } from "../job.labels.ts";
 import classes from "./jobs.module.css";
 
@@ -10,10 +10,11 @@ const MAX_BULK_EDIT_JOBS = 100;
 interface SelectionBarProps {
   count: number;
   onEdit: () => void;
+  onReschedule: () => void;
   onClear: () => void;
 }
 
-export function SelectionBar({ count, onEdit, onClear }: SelectionBarProps) {
+export function SelectionBar({ count, onEdit, onReschedule, onClear }: SelectionBarProps) {
   if (count === 0) return null;
   const excess = count - MAX_BULK_EDIT_JOBS;
   return (
@@ -24,13 +25,22 @@ export function SelectionBar({ count, onEdit, onClear }: SelectionBarProps) {
         </Text>
         {excess > 0 && (
           <Text fz="sm" c="dimmed">
-            You can edit up to {MAX_BULK_EDIT_JOBS} jobs at once. Deselect {excess} or edit them in batches.
+            You can change up to {MAX_BULK_EDIT_JOBS} jobs at once. Deselect {excess} or change them in
+            batches.
           </Text>
         )}
       </div>
       <Group gap="xs">
         <Button variant="default" onClick={onClear}>
           Clear selection{" "}
+        </Button>
+        <Button
+          variant="default"
+          leftSection={<IconCalendarEvent size={16} aria-hidden="true" />}
+          disabled={excess > 0}
+          onClick={onReschedule}
+        >
+          Reschedule
         </Button>
         <Button
           leftSection={<IconPencil size={16} aria-hidden="true" />}

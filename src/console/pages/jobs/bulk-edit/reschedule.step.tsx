@@ -1,0 +1,62 @@
+/** The first step of rescheduling: choose the day on which the jobs are due. */
+import { Button, Checkbox, Stack, Text, TextInput } from "@mantine/core";
+import { useForm, type UseFormReturnType } from "@mantine/form";
+import { describeError } from "../../../app/api/describe-error.ts";
+import { focusFirstError } from "../../../app/interaction/use-submit.ts";
+import { CancelButton } from "../../../components/dialogs/dialog-actions.tsx";
+import { FormAlert } from "../../../components/forms/form-alert.tsx";
+import { addDays, DUE_RULE, today } from "../job.due.ts";
+import classes from "../list/jobs.module.css";
+import type { BulkEdit } from "./use-bulk-edit.ts";
+
+interface RescheduleValues {
+  dueDate: string;
+  confirmed: boolean;
+}
+
+type RescheduleForm = UseFormReturnType<RescheduleValues>;
+
+/** Suggests tomorrow. */
+export function useRescheduleForm(): RescheduleForm {
+  return useForm<RescheduleValues>({
+    initialValues: { dueDate: addDays(today(), 1), confirmed: false },
+    validate: { dueDate: (day) => (day === "" ? "Enter a date" : null) },
+  });
+}
+
+export function RescheduleStep({ bulkEdit, form }: { bulkEdit: BulkEdit; form: RescheduleForm }) {
+  const preview = (values: RescheduleValues): void =>
+    void bulkEdit.preview({ kind: "reschedule", ...values });
+  return (
+    <form noValidate onSubmit={form.onSubmit(preview, focusFirstError)}>
+      <Stack>
+        <Text c="dimmed" fz="sm">
+          {DUE_RULE}
+        </Text>
+        <FormAlert failure={bulkEdit.error === null ? null : describeError(bulkEdit.error)} />
+        <TextInput
+          {...form.getInputProps("dueDate")}
+          type="date"
+          label="New date"
+          max="9999-12-31"
+          data-autofocus
+        />
+        <Checkbox
+          {...form.getInputProps("confirmed", { type: "checkbox" })}
+          label="This date is confirmed"
+          description={
+            form.values.confirmed
+              ? "It becomes the confirmed date, and no confirmation is pending. The scheduled date stays as it is."
+              : "It becomes the scheduled date. An earlier confirmed date is removed."
+          }
+        />
+        <div className={classes.actions}>
+          <CancelButton isBusy={bulkEdit.isBusy} />
+          <Button type="submit" loading={bulkEdit.isBusy}>
+            Preview
+          </Button>
+        </div>
+      </Stack>
+    </form>
+  );
+}

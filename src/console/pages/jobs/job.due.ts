@@ -1,0 +1,40 @@
+/** When a job is due and late, and today's date. */
+import type { JobRowFragment } from "../../generated/job-row.ts";
+import { UNFINISHED, type Category } from "./filters/jobs.search.ts";
+
+/** The server's rule, which `dueDay` and `isLate` apply. */
+export const DUE_RULE =
+  "A job is due on its confirmed date, or on its scheduled date if it has no confirmed date, and is late from the next day in UTC until it is delivered, being returned or cancelled.";
+
+const DAY_MS = 86_400_000;
+
+/** Today's date in a time zone. The API uses UTC. */
+export function today(zone = "UTC"): string {
+  // The Swedish format of a date is ISO 8601.
+  return new Intl.DateTimeFormat("sv-SE", { timeZone: zone }).format();
+}
+
+export function addDays(day: string, days: number): string {
+  return new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10);
+}
+
+export type WithDueDates = Pick<JobRowFragment, "scheduledDate" | "scheduledDeliveryDate"> & {
+  readonly status: { readonly category: Category };
+};
+
+/** Null if the job has no date. */
+export function dueDay({
+  scheduledDate,
+  scheduledDeliveryDate,
+}: Omit<WithDueDates, "status">): string | null {
+  return scheduledDeliveryDate ?? scheduledDate;
+}
+
+export function isFinished({ status }: Pick<WithDueDates, "status">): boolean {
+  return !UNFINISHED.includes(status.category);
+}
+
+export function isLate(job: WithDueDates, now: string): boolean {
+  const due = dueDay(job);
+  return due !== null && due < now && !isFinished(job);
+}

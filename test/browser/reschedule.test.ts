@@ -1,0 +1,141 @@
+/** Rescheduling: from the dashboard, for one job, and what the edit forms say about dates and failure reasons. */
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import type { Page } from "playwright-core";
+import { addDays, today } from "../../src/console/pages/jobs/job.due.ts";
+import type { JobPatch } from "../../src/jobs/api.ts";
+import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { expectData } from "../support/app/assertions.ts";
+import { getJob } from "../support/app/job-client.ts";
+import type { SharedApp } from "../support/app/shared-app.ts";
+import { startConsole } from "../support/browser/shared-console.ts";
+import {
+  BROWSER_START_TIMEOUT_MS,
+  BROWSER_TIMEOUT_MS,
+  expectVisible,
+  openTab,
+} from "../support/browser/tabs.ts";
+import { queryData } from "../support/graphql/client.ts";
+
+vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
+
+const YESTERDAY = addDays(today(), -1);
+const NEW_DAY = addDays(today(), 3);
+
+let app: SharedApp;
+
+beforeAll(async () => {
+  app = await startConsole();
+});
+
+async function openJobs(patches: readonly JobPatch[], path: (numbers: string[]) => string) {
+  const agent: TestOrganization = await app.createOrganization("agent");
+  const user: TestUser = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
+  const numbers = await app.createJobs(
+    agent,
+    patches.map((patch) => ({ patch })),
+  );
+  const { page, pageErrors } = await openTab(app, { user });
+  await page.goto(path(numbers));
+  return { agent, numbers, page, pageErrors };
+}
+
+const inPath = ([number = ""]: string[]): string => `/jobs/${encodeURIComponent(number)}`;
+
+/** 13 jobs are only planned; 27 have a confirmed date, which decides when they are due. */
+const lateJobs = Array.from({ length: 40 }, (_, index) => ({
+  scheduled_date: YESTERDAY,
+  ...(index < 27 && { scheduled_delivery_date: YESTERDAY }),
+}));
+
+async function selectAll(page: Page): Promise<void> {
+  await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+}
+
+describe("40 late jobs", () => {
+  it("are on time after six interactions from the dashboard", async () => {
+    const { agent, page, pageErrors } = await openJobs(lateJobs, () => "/");
+    let interactions = 0;
+    const act = async (action: Promise<unknown>): Promise<void> => {
+      interactions += 1;
+      await action;
+    };
+    const button = (name: string) => page.getByRole("button", { name, exact: true });
+
+    await act(page.getByRole("link", { name: "See all 40" }).last().click());
+    await act(selectAll(page));
+    await act(button("Reschedule").click());
+    await act(page.getByLabel("New date").fill(NEW_DAY));
+    await act(button("Preview").click());
+    await expectVisible(page.getByText("40 no longer late"));
+    await act(button("Reschedule 40 jobs").click());
+    await expectVisible(page.getByText("40 jobs changed"));
+
+    expect(interactions).toBeLessThanOrEqual(6);
+    const query = `{ late: jobs(filter: { isLate: true }) { totalCount }
+      due: jobs(filter: { dueDate: { eq: "${NEW_DAY}" } }) { totalCount } }`;
+    expect(await queryData(app, query, { key: agent.key })).toEqual({
+      late: { totalCount: 0 },
+      due: { totalCount: 40 },
+    });
+    expect(pageErrors).toEqual([]);
+  });
+
+  it("stay late if only their scheduled date changes, and the form and the preview say so", async () => {
+    const { page, pageErrors } = await openJobs(lateJobs, () => "/jobs?late=true&size=50");
+    await selectAll(page);
+    await page.getByRole("button", { name: "Edit", exact: true }).click();
+    await page.getByRole("combobox", { name: "Field to change" }).fill("Scheduled date");
+    await page.getByRole("option", { name: "Scheduled date" }).click();
+    await expectVisible(page.getByText("27 jobs have a confirmed date, which decides when they are due."));
+    await page.getByLabel("Scheduled date", { exact: true }).fill(NEW_DAY);
+    await page.getByRole("button", { name: "Preview" }).click();
+    await expectVisible(page.getByText("13 no longer late, 27 still late"));
+    await expectVisible(page.getByText("27: the confirmed date decides, and it is before today"));
+    expect(pageErrors).toEqual([]);
+  });
+});
+
+it("one job is rescheduled on its page to a confirmed date", async () => {
+  const plan = { scheduled_date: YESTERDAY, scheduled_delivery_pending: true };
+  const { agent, numbers, page, pageErrors } = await openJobs([plan], inPath);
+  await page.getByRole("button", { name: "Reschedule" }).click();
+  await page.getByLabel("New date").fill(NEW_DAY);
+  await page.getByLabel("This date is confirmed").check();
+  await page.getByRole("button", { name: "Preview" }).click();
+  await expectVisible(page.getByText("1 no longer late"));
+  await page.getByRole("button", { name: "Reschedule 1 job" }).click();
+  await page.getByRole("button", { name: "Done" }).click();
+  await expectVisible(page.getByText("Updated", { exact: true }));
+  expect(expectData(await getJob(app, agent, numbers[0] ?? ""))).toMatchObject({
+    scheduled_date: YESTERDAY,
+    scheduled_delivery_date: NEW_DAY,
+    scheduled_delivery_pending: false,
+  });
+  expect(pageErrors).toEqual([]);
+});
+
+it("the form of a failed job shows the label of its reason, and clears it for a status that has none", async () => {
+  const failed = {
+    normalized_status: "failed",
+    failure_reason: "recipient_unavailable",
+    scheduled_delivery_date: YESTERDAY,
+  };
+  const { agent, numbers, page, pageErrors } = await openJobs([failed], inPath);
+  await page.getByRole("button", { name: "Edit" }).click();
+  const form = page.getByRole("dialog");
+  const reason = form.getByLabel("Failure reason", { exact: true });
+  await expectVisible(form.getByText("The confirmed date decides when this job is due"));
+  expect(await reason.inputValue()).toBe("Recipient unavailable");
+  await form.getByLabel("Status", { exact: true }).click();
+  await page.getByRole("option", { name: "Completed", exact: true }).click();
+  await expectVisible(form.getByText("Cleared, because only a failed or held job has a reason"));
+  expect(await reason.inputValue()).toBe("");
+  await form.getByRole("button", { name: "Save" }).click();
+  await form.waitFor({ state: "hidden" });
+  expect(expectData(await getJob(app, agent, numbers[0] ?? ""))).toMatchObject({
+    normalized_status: "completed",
+    failure_reason: null,
+  });
+  expect(pageErrors).toEqual([]);
+});
