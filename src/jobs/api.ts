@@ -16,7 +16,6 @@ export {
 } from "./import-export/import.ts";
 export { exportJobs, type JobExport } from "./import-export/export.ts";
 export { exampleJob, exampleJobFields } from "./example-job.ts";
-export { reschedulePatch } from "./due.ts";
 export { Job } from "./entity.ts";
 export { jobFieldNames, type JobPatch } from "./fields.ts";
 export { knownStatuses } from "./known-codes.ts";
@@ -30,7 +29,7 @@ export {
   type JobStatusCode,
 } from "./reference-data.ts";
 export type { JobRow } from "./row.sql.ts";
-export { JobService, type JobServiceDeps, type UpdateItem } from "./service.ts";
+export { JobService, type JobServiceDeps, type RescheduleTarget, type UpdateItem } from "./service.ts";
 export { dateValue, markingNumberValue, TEST_PREFIX, testMarkingNumberValue } from "./values.ts";
 export { raiseVersionFloor } from "./version.sql.ts";
 export { visibleTo } from "./visibility.sql.ts";

@@ -7,7 +7,7 @@ export const DUE_RULE =
 
 /**
  * Returns the change after which a job is due on `date`. It depends on no value of the job, so one that changes meanwhile is due on
- * that day too. A date that nobody has confirmed must not stay confirmed.
+ * that day too. An unconfirmed date must not replace a confirmed one.
  */
 export function reschedulePatch(date: string, isConfirmed: boolean): JobPatch {
   return isConfirmed

@@ -2,9 +2,11 @@
 import type { Database, Queryable } from "../core/postgres/database.ts";
 import type { Transaction } from "../core/postgres/transaction.ts";
 import { FairSemaphore } from "../core/concurrency/semaphore.ts";
-import { AppError, invariant, type Problem, problemIn } from "../core/errors.ts";
+import { AppError, badRequest, invariant, type Problem, problemIn } from "../core/errors.ts";
+import { toProblems } from "../core/zod-problems.ts";
 import { partnerOf, type Principal } from "../core/principal.ts";
 import { jobStats, type JobStats, type JobStatsQuery } from "./counters/stats.sql.ts";
+import { reschedulePatch } from "./due.ts";
 import type { JobReferenceData } from "./reference-data.ts";
 import type { JobRow, OrganizationRow } from "./row.sql.ts";
 import { findJob, findJobsById, findJobsByMarkingNumber, findOrganizationsById } from "./list/find.sql.ts";
@@ -28,6 +30,7 @@ import {
   type CheckedItem,
 } from "./update/validate-patch.ts";
 import { updateRows, type JobUpdate } from "./update/update-and-fan-out.sql.ts";
+import { dateValue } from "./values.ts";
 
 /** One unvalidated change. */
 export interface UpdateItem {
@@ -38,6 +41,8 @@ export interface UpdateItem {
   /** Those that the caller has found. */
   problems?: readonly Problem[];
 }
+
+export type RescheduleTarget = Pick<UpdateItem, "markingNumber" | "expectedVersions">;
 
 export interface UpdateOptions extends Omit<BulkOptions, "errorPolicy"> {
   /** The prefix of field names in problems. Default: none. */
@@ -172,6 +177,20 @@ export class JobService {
       lockingAs: principal,
     });
     return { results, ignored: [...new Set(checks.flatMap((check) => check.ignored))] };
+  }
+
+  /** Makes the jobs due on a day, as a batch does. Throws BadRequestException if `dueDate` is not a date. */
+  async reschedule(
+    principal: Principal,
+    targets: readonly RescheduleTarget[],
+    { dueDate, confirmed }: { dueDate: string; confirmed: boolean },
+    options: BatchOptions,
+  ): Promise<ItemResult[]> {
+    const { error } = dateValue.safeParse(dueDate);
+    if (error) throw badRequest(toProblems(error, "body", "dueDate"));
+    const body = reschedulePatch(dueDate, confirmed);
+    const items = targets.map((target) => ({ ...target, body }));
+    return (await this.updateBatch(principal, items, options)).results;
   }
 
   #readerFor(principal: Principal): Queryable {

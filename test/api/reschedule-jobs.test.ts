@@ -84,7 +84,7 @@ const mutate = (markingNumbers: readonly string[], variables: object = {}, key =
     },
   });
 
-describe("whatever dates a job has", () => {
+describe("for every combination of dates", () => {
   it.each([
     ["plans the new day", false],
     ["confirms the new day", true],

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { problemIn } from "../../core/errors.ts";
 import { restOperation } from "../../operations/operation.ts";
 import { mustBe } from "../../operations/schemas.ts";
-import { DUE_RULE, reschedulePatch } from "../due.ts";
+import { DUE_RULE } from "../due.ts";
 import { exampleJob } from "../example-job.ts";
 import type { JobService } from "../service.ts";
 import { dateValue, markingNumberValue } from "../values.ts";
@@ -63,10 +63,10 @@ export const rescheduleJobs = restOperation({
   text: {
     tag: "Jobs",
     summary: "Reschedule up to 100 delivery jobs",
-    description: `${DUE_RULE} Afterwards the jobs are due on \`due_date\`, whatever their dates were.
+    description: `${DUE_RULE} The jobs are then due on \`due_date\`, regardless of their present dates.
 
 Without \`confirmed\`, \`scheduled_date\` becomes \`due_date\` and \`scheduled_delivery_date\` becomes null. With it, \`scheduled_delivery_date\`
-becomes \`due_date\` and \`scheduled_delivery_pending\` false. Other fields stay as they are. The rules and the result are those of
+becomes \`due_date\` and \`scheduled_delivery_pending\` false. Other fields keep their values. The rules and the result are those of
 \`PATCH /v1/jobs/batch\`, which can make the same change. The body may have up to 64 KiB.`,
     body: {
       description: "The jobs and their new date.",
@@ -76,7 +76,7 @@ becomes \`due_date\` and \`scheduled_delivery_pending\` false. Other fields stay
           value: { jobs: [{ markingNumber: "MN-2026-000123" }], dueDate: DUE_DATE },
         },
         confirmed: {
-          summary: "A confirmed date, if nobody has changed the job",
+          summary: "A confirmed date, if the job has this version",
           value: {
             jobs: [{ markingNumber: "MN-2026-000123", ifVersion: 4 }],
             dueDate: DUE_DATE,
@@ -111,13 +111,15 @@ becomes \`due_date\` and \`scheduled_delivery_pending\` false. Other fields stay
     ],
   },
   async run({ jobs }: { readonly jobs: JobService }, principal, input, { tx }) {
-    const body = reschedulePatch(input.dueDate, input.confirmed ?? false);
-    const items = input.jobs.map(({ markingNumber, ifVersion: version }) => ({
+    const targets = input.jobs.map(({ markingNumber, ifVersion: version }) => ({
       markingNumber,
-      body,
       expectedVersions: version === undefined ? undefined : [version],
     }));
-    const { results } = await jobs.updateBatch(principal, items, batchOptions(principal, input, tx));
-    return toBatchAnswer(results, input.dryRun);
+    const { dueDate, confirmed = false } = input;
+    const options = batchOptions(principal, input, tx);
+    return toBatchAnswer(
+      await jobs.reschedule(principal, targets, { dueDate, confirmed }, options),
+      input.dryRun,
+    );
   },
 });

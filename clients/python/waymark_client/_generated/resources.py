@@ -359,12 +359,12 @@ class Jobs:
         """Reschedule up to 100 delivery jobs.
 
         A job is due on its confirmed date, or on its scheduled date if it has no confirmed date, and is late
-        from the next day in UTC until it is delivered, being returned or cancelled. Afterwards the jobs are
-        due on `due_date`, whatever their dates were.
+        from the next day in UTC until it is delivered, being returned or cancelled. The jobs are then due on
+        `due_date`, regardless of their present dates.
 
         Without `confirmed`, `scheduled_date` becomes `due_date` and `scheduled_delivery_date` becomes null.
         With it, `scheduled_delivery_date`
-        becomes `due_date` and `scheduled_delivery_pending` false. Other fields stay as they are. The rules
+        becomes `due_date` and `scheduled_delivery_pending` false. Other fields keep their values. The rules
         and the result are those of
         `PATCH /v1/jobs/batch`, which can make the same change. The body may have up to 64 KiB.
 
@@ -1665,12 +1665,12 @@ class AsyncJobs:
         """Reschedule up to 100 delivery jobs.
 
         A job is due on its confirmed date, or on its scheduled date if it has no confirmed date, and is late
-        from the next day in UTC until it is delivered, being returned or cancelled. Afterwards the jobs are
-        due on `due_date`, whatever their dates were.
+        from the next day in UTC until it is delivered, being returned or cancelled. The jobs are then due on
+        `due_date`, regardless of their present dates.
 
         Without `confirmed`, `scheduled_date` becomes `due_date` and `scheduled_delivery_date` becomes null.
         With it, `scheduled_delivery_date`
-        becomes `due_date` and `scheduled_delivery_pending` false. Other fields stay as they are. The rules
+        becomes `due_date` and `scheduled_delivery_pending` false. Other fields keep their values. The rules
         and the result are those of
         `PATCH /v1/jobs/batch`, which can make the same change. The body may have up to 64 KiB.
 

@@ -126,7 +126,7 @@ export class Jobs {
   }
 
   /**
-   * Moves up to 100 jobs to another day: afterwards they are due on `due_date`, whatever their dates were. A job that fails is in
+   * Moves up to 100 jobs to another day: they are then due on `due_date`, regardless of their present dates. A job that fails is in
    * `results`, and throws nothing.
    */
   reschedule(change: Reschedule, { dryRun, onError, ...options }: BatchOptions = {}): ApiCall<UpdateResults> {

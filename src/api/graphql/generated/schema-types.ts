@@ -1158,7 +1158,7 @@ export type Mutation = {
   /** Changes 1 to 100 jobs. Needs the scope `jobs:write`. */
   readonly updateJobs: UpdateJobsPayload;
   /**
-   * Moves 1 to 100 jobs to another day: afterwards they are due on `dueDate`, whatever their dates were. Needs the scope
+   * Moves 1 to 100 jobs to another day: they are then due on `dueDate`, regardless of their present dates. Needs the scope
    * `jobs:write`.
    */
   readonly rescheduleJobs: UpdateJobsPayload;

@@ -2,13 +2,12 @@
 import { invalidArgument, invariant } from "../../../core/errors.ts";
 import { snakeCase } from "../../../core/names.ts";
 import type { ChangeContext, OperatorPrincipal } from "../../../core/principal.ts";
-import {
-  type BulkOptions,
-  dateValue,
-  type ItemFailure,
-  type ItemResult,
-  reschedulePatch,
-  type UpdateItem,
+import type {
+  BulkOptions,
+  ItemFailure,
+  ItemResult,
+  RescheduleTarget,
+  UpdateItem,
 } from "../../../jobs/api.ts";
 import { rootAccess } from "../../../operations/all.ts";
 import { requireAccess, requirePrincipal } from "../authorize.ts";
@@ -44,15 +43,16 @@ export const jobMutations: MutationResolvers = {
   },
 
   updateJobs: (_root, args, context) =>
-    updateInBulk("updateJobs", args, context, args.items.map(toUpdateItem)),
+    changeInBulk("updateJobs", args, context, async ({ jobs }, options) => {
+      const items = args.items.map(toUpdateItem);
+      const batch = { ...options, pathOf: () => PATCH_PATH };
+      return (await jobs.updateBatch(requirePrincipal(context), items, batch)).results;
+    }),
 
-  async rescheduleJobs(_root, args, context) {
-    const { error } = dateValue.safeParse(args.dueDate);
-    if (error) throw invalidArgument("dueDate", error.issues[0]?.message ?? "is invalid");
-    const body = reschedulePatch(args.dueDate, args.confirmed);
-    const items = args.items.map((item) => ({ ...toTarget(item), body }));
-    return await updateInBulk("rescheduleJobs", args, context, items);
-  },
+  rescheduleJobs: (_root, args, context) =>
+    changeInBulk("rescheduleJobs", args, context, ({ jobs }, options) =>
+      jobs.reschedule(requirePrincipal(context), args.items.map(toTarget), args, options),
+    ),
 
   async createJobs(_root, { items, ...args }, context) {
     const operator = operatorOf(context);
@@ -105,17 +105,15 @@ export const updatedJob: Pick<BulkJobResultResolvers & UpdateJobPayloadResolvers
   },
 };
 
-async function updateInBulk(
+async function changeInBulk(
   field: string,
   args: BulkArguments,
   context: GraphqlContext,
-  items: readonly UpdateItem[],
+  change: (services: GraphqlContext["services"], options: BulkOptions) => Promise<ItemResult[]>,
 ) {
-  const { jobs, idempotency } = context.services;
-  const principal = requirePrincipal(context);
-  const response = await idempotency.runOnce(keyedMutation(field, args), async (tx) => {
-    const options = { ...bulkOptions(context, args), pathOf: () => PATCH_PATH, tx };
-    const { results } = await jobs.updateBatch(principal, items, options);
+  const { services } = context;
+  const response = await services.idempotency.runOnce(keyedMutation(field, args), async (tx) => {
+    const results = await change(services, { ...bulkOptions(context, args), tx });
     return { data: results, changed: !args.dryRun && results.some(({ outcome }) => outcome === "updated") };
   });
   return toBulkPayload("updatedCount", unwrapResponse(response) as ItemResult[]);
@@ -125,7 +123,7 @@ function toUpdateItem({ patch, ...target }: UpdateJobInput): UpdateItem {
   return { ...toTarget(target), body: toContractFields(patch) };
 }
 
-function toTarget({ markingNumber, expectedVersion }: RescheduleJobInput) {
+function toTarget({ markingNumber, expectedVersion }: RescheduleJobInput): RescheduleTarget {
   return {
     markingNumber,
     expectedVersions: typeof expectedVersion === "number" ? [expectedVersion] : undefined,

@@ -1,4 +1,4 @@
-/** Changes many jobs at once, with a preview before anything changes: any fields, or only the day on which they are due. */
+/** Changes many jobs at once, after a preview: any fields, or only the due date. */
 import { Button, Stack } from "@mantine/core";
 import { IconCheck } from "@tabler/icons-react";
 import type { ReactNode } from "react";

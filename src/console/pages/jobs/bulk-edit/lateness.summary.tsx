@@ -29,7 +29,7 @@ export function LatenessSummary({ rows }: { rows: readonly LatenessRow[] }) {
       )}
       {finished > 0 && (
         <Text fz="sm">
-          {formatCount(finished, "job is finished and", "jobs are finished and")} never late.
+          {formatCount(finished, "job is", "jobs are")} finished. Finished jobs are never late.
         </Text>
       )}
     </Alert>

@@ -19,7 +19,7 @@ export interface Lateness {
   noLonger: number;
   newly: number;
   still: number;
-  /** Why jobs are late afterwards, most frequent first. */
+  /** Why jobs are late after the change, most frequent first. */
   reasons: { reason: string; count: number }[];
   /** Jobs that are never late. */
   finished: number;

@@ -11,7 +11,7 @@ import { userErrorMessage } from "../job.labels.ts";
 
 type ChangeResult = BulkChangeFragment["results"][number];
 
-/** What is done to every job. */
+/** The change of every job. */
 export type BulkChange =
   | { kind: "edit"; patch: JobPatch }
   | { kind: "reschedule"; dueDate: string; confirmed: boolean };

@@ -46,7 +46,7 @@ export function RescheduleStep({ bulkEdit, form }: { bulkEdit: BulkEdit; form: R
           label="This date is confirmed"
           description={
             form.values.confirmed
-              ? "It becomes the confirmed date, and no confirmation is pending. The scheduled date stays as it is."
+              ? "It becomes the confirmed date, and no confirmation is pending. The scheduled date does not change."
               : "It becomes the scheduled date. An earlier confirmed date is removed."
           }
         />
