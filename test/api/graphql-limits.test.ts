@@ -32,6 +32,7 @@ const typeDefs = /* GraphQL */ `
   type Mutation {
     change: Item
     updateJobs: Item
+    rescheduleJobs: Item
   }
   type Query {
     item: Item
@@ -234,7 +235,7 @@ describe("a mutation takes one token per root field", () => {
 
   beforeAll(async () => {
     const env = { RATE_LIMITS: "on" };
-    const resolvers = { Mutation: { change, updateJobs: change } };
+    const resolvers = { Mutation: { change, updateJobs: change, rescheduleJobs: change } };
     limited = await startGraphqlFixture({ typeDefs, resolvers, env, clock: createFakeClock() });
   });
   afterAll(() => limited[Symbol.asyncDispose]());
@@ -251,6 +252,7 @@ describe("a mutation takes one token per root field", () => {
   it.each([
     ["change", [10, 10, 10, 10, 10]],
     ["updateJobs", [6, 4]],
+    ["rescheduleJobs", [6, 4]],
   ] as const)("with %s", async (name, batches) => {
     const key = await limited.newKey();
     for (const fields of batches) expect(await send(key, name, fields)).toEqual([200, fields]);

@@ -18,6 +18,8 @@ import { rateLimitSubjectOf } from "../authenticated-principal.ts";
 import { sizeProblem } from "./input-limits.ts";
 import { checkLimit } from "./limits.ts";
 import { planOf, type OperationPlan } from "./operation-plan.ts";
+import { restOperations } from "../../../operations/all.ts";
+import { mutationOf } from "../../../operations/operation.ts";
 import { checkKey } from "../keyed-mutation.ts";
 import type { RequestStore } from "../request-store.ts";
 
@@ -34,10 +36,9 @@ export interface MeasuredOperation {
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
-/** Mutations that use the `batch` rate limit. */
+/** Mutations that use the `batch` rate limit: those of REST's batches, and further ones. */
 const BULK_FIELDS = new Set([
-  "updateJobs",
-  "rescheduleJobs",
+  ...restOperations.filter(({ rate }) => rate === "batch").map(mutationOf),
   "createJobs",
   "assignJobs",
   "setProviderStatus",
