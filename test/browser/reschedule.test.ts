@@ -139,3 +139,31 @@ it("the form of a failed job shows the label of its reason, and clears it for a 
   });
   expect(pageErrors).toEqual([]);
 });
+
+it("editing many jobs clears their reasons with such a status, unless the user removes the field", async () => {
+  const failed = { normalized_status: "failed", failure_reason: "recipient_unavailable" };
+  const { agent, numbers, page, pageErrors } = await openJobs([failed, failed], () => "/jobs");
+  await selectAll(page);
+  await page.getByRole("button", { name: "Edit", exact: true }).click();
+  await page.getByRole("combobox", { name: "Field to change" }).fill("Status");
+  await page.getByRole("option", { name: "Status" }).click();
+  const choose = async (status: string): Promise<void> => {
+    await page.getByRole("combobox", { name: "Status", exact: true }).click();
+    await page.getByRole("option", { name: status, exact: true }).click();
+  };
+  const isCleared = page.getByLabel("Clear Failure reason");
+  await choose("Completed");
+  await expectVisible(isCleared);
+  await choose("On hold");
+  await isCleared.waitFor({ state: "detached" });
+  await choose("Completed");
+  expect(await isCleared.isChecked()).toBe(true);
+  await page.getByRole("button", { name: "Preview" }).click();
+  await page.getByRole("button", { name: "Change 2 jobs" }).click();
+  await expectVisible(page.getByText("2 jobs changed"));
+  expect(expectData(await getJob(app, agent, numbers[1] ?? ""))).toMatchObject({
+    normalized_status: "completed",
+    failure_reason: null,
+  });
+  expect(pageErrors).toEqual([]);
+});

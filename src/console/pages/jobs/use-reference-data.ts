@@ -32,6 +32,11 @@ export function useReferenceData(): ReferenceData {
   return useMemo(() => ({ ...toReferenceData(data), isLoading: loading }), [data, loading]);
 }
 
+/** True for failed, on hold and the operator's statuses that need attention. Unknown statuses count as such. */
+export function statusTakesReason({ statuses }: ReferenceData, status: string): boolean {
+  return (statuses.find(({ code }) => code === status)?.category ?? "ATTENTION") === "ATTENTION";
+}
+
 /** Missing parts become empty lists; codes then stand in for labels. */
 function toReferenceData(data: Partial<JobReferenceDataQuery> | undefined): Omit<ReferenceData, "isLoading"> {
   const statuses = data?.jobStatuses ?? [];

@@ -10,7 +10,7 @@ import { JobFieldInput } from "../job-field.input.tsx";
 import { JobsToEditDocument } from "../../../generated/bulk-edit.ts";
 import { formatCount } from "../job.labels.ts";
 import { FIELD_GROUPS, findField, jobFields, type FieldName } from "../job.fields.ts";
-import type { ReferenceData } from "../use-reference-data.ts";
+import { statusTakesReason, type ReferenceData } from "../use-reference-data.ts";
 import type { BulkEdit } from "./use-bulk-edit.ts";
 import type { FieldEditor } from "./use-field-editor.ts";
 import classes from "../list/jobs.module.css";
@@ -113,6 +113,19 @@ function EditedField({
   const field = findField(name);
   if (!field) return null;
   const isCleared = fieldEditor.cleared.has(name);
+  const takesReason = (status: string): boolean => statusTakesReason(referenceData, status);
+  /** Adds the failure reason, to be cleared, with a status that has none, and removes it with another one. */
+  const clearReason = (status: string): void => {
+    const { names, cleared, values } = fieldEditor;
+    const had = takesReason(values.normalizedStatus);
+    if (had && !takesReason(status) && !names.includes("failureReason")) {
+      fieldEditor.add("failureReason");
+      fieldEditor.clear("failureReason", true);
+    } else if (!had && takesReason(status) && cleared.has("failureReason")) {
+      fieldEditor.remove("failureReason");
+      fieldEditor.clear("failureReason", false);
+    }
+  };
   return (
     <Paper p="sm">
       <Group wrap="nowrap" align="flex-start" gap="xs">
@@ -120,7 +133,10 @@ function EditedField({
           <JobFieldInput
             field={field}
             value={isCleared ? "" : fieldEditor.values[name]}
-            onChange={(value) => fieldEditor.set(name, value)}
+            onChange={(value) => {
+              if (name === "normalizedStatus") clearReason(value);
+              fieldEditor.set(name, value);
+            }}
             referenceData={referenceData}
             error={fieldEditor.problems[name]}
             description={description}

@@ -16,7 +16,7 @@ import {
   type FormValues,
 } from "../job.fields.ts";
 import { rebase, type FieldConflict } from "./job.merge.ts";
-import type { ReferenceData } from "../use-reference-data.ts";
+import { statusTakesReason, type ReferenceData } from "../use-reference-data.ts";
 import { userErrorMessage, userErrorField } from "../job.labels.ts";
 
 export interface EditJob {
@@ -137,11 +137,6 @@ export function useEditJob({ job, referenceData, onSaved, onReload }: UseEditJob
       })),
     save: () => void send(),
   };
-}
-
-/** Failed and on hold, and the operator's statuses that need attention. Unknown statuses count as such. */
-function statusTakesReason({ statuses }: ReferenceData, status: string): boolean {
-  return (statuses.find(({ code }) => code === status)?.category ?? "ATTENTION") === "ATTENTION";
 }
 
 function withValue(
