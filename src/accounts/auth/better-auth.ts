@@ -1,6 +1,7 @@
 /** Configures better-auth on our own tables: sessions, password sign-in and two-factor authentication (docs/decisions/0029). */
 import { betterAuth } from "better-auth";
 import { twoFactor } from "better-auth/plugins";
+import { PostgresDialect } from "kysely";
 import { newUuid } from "../../core/ids.ts";
 import { pathPrefix } from "../../core/public-url.ts";
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from "../passwords/rules.ts";
@@ -20,6 +21,8 @@ const TWO_FACTOR_COOKIE_MAX_AGE_S = 600;
 export function createBetterAuth(context: AccountContext) {
   const { database, hasher, authSecret, publicUrl } = context;
   const sso = new SsoHooks(context);
+  const pool = { ...database.asPgPool(), end: async () => undefined, options: {} };
+  const dialect = new PostgresDialect({ pool: pool as never });
   return betterAuth({
     appName: ISSUER,
     // Null: of each request.
@@ -28,7 +31,8 @@ export function createBetterAuth(context: AccountContext) {
     // As a list, so that the library doesn't read it from an environment variable.
     secrets: [{ version: SECRET_VERSION, value: authSecret }],
     secret: authSecret,
-    database: { ...database.asPgPool(), end: async () => undefined, options: {} } as never,
+    // Our endpoints use transactions only to use up a verification, which is one statement anyway.
+    database: { dialect, type: "postgres", transaction: false },
     logger: { disabled: true },
     telemetry: { enabled: false },
     // Our own limits hold across processes and spare known browsers (docs/decisions/0053).
@@ -119,11 +123,14 @@ const tableMappings = {
   account: {
     modelName: "user_credential",
     fields: { ...timestampFields, accountId: "account_id", providerId: "provider_id", userId: "user_id" },
+    updateAccountOnSignIn: false,
   },
   verification: {
     modelName: "user_verification",
     fields: { ...timestampFields, expiresAt: "expires_at" },
     additionalFields: { epoch: { ...ownField, type: "string" } },
     storeIdentifier: "hashed",
+    // purgeSessions deletes the expired ones.
+    disableCleanup: true,
   },
 } as const;

@@ -12,7 +12,6 @@ import {
   isPasskeyPath,
   PASSKEY_SIGN_IN,
   refusedPasskey,
-  savePasskeyUse,
 } from "../passkeys/hooks.ts";
 import { passkeySchema } from "../passkeys/plugin.ts";
 import { SSO_CALLBACK, SSO_START, SsoHooks } from "../sso/hooks.ts";
@@ -60,7 +59,7 @@ export function waymarkPlugin(context: AccountContext, sso: SsoHooks) {
             create: { before: (session, endpoint) => signIn.prepareSession(session, endpoint?.path) },
           },
           verification: { create: { before: withEpoch } },
-          account: { create: { before: withoutTokens }, update: { before: withoutTokens } },
+          account: { create: { before: withoutTokens } },
         },
       },
     }),
@@ -249,7 +248,6 @@ class SignInHooks {
       actor: { type: "user", id: user.id },
       organizationId: user.organization?.id ?? null,
     } as const;
-    if (passkey) await savePasskeyUse(this.#context, passkey.id);
     const action = isConfirmed ? "session.reauthenticated" : "session.opened";
     await recordUserEvent(em, principal, client, { action, details: signInDetails(endpoint.path) });
     metrics.signInAttempts.inc({ outcome: "success" });

@@ -1,9 +1,11 @@
 /** What Waymark adds to the passkey endpoints: fresh authentication, limits, audit entries and mails. */
 import type { GenericEndpointContext } from "better-auth";
+import { LockMode } from "@mikro-orm/postgresql";
 import { z } from "zod";
 import { AppError } from "../../core/errors.ts";
 import { requireFreshAuthentication } from "../../core/fresh-authentication.ts";
 import type { Reader } from "../../core/postgres/database.ts";
+import { User } from "../../organizations/api.ts";
 import { authRequest } from "../auth/auth-request.ts";
 import { recordUserEvent } from "../auth/client-info.ts";
 import type { AccountContext } from "../context.ts";
@@ -49,15 +51,14 @@ export async function requirePasskeyOf(on: Reader, { user }: SessionPrincipal): 
 export async function beforePasskey(context: AccountContext, { path, body = {} }: Endpoint) {
   const { database, clock, throttle } = context;
   const request = authRequest();
-  const { client, principal } = request;
-  const em = database.em();
-  if (path === SIGN_IN_OPTIONS) await throttle.take(["sso-address", client.ipAddress]);
+  const { client, em, principal } = request;
+  if (path === SIGN_IN_OPTIONS || path === PASSKEY_SIGN_IN)
+    await throttle.take(["sso-address", client.ipAddress]);
   if (path === PASSKEY_SIGN_IN) {
-    request.attempts = [["sign-in-address", client.ipAddress]];
-    await throttle.take(...request.attempts);
     const { response } = parseOrThrow(signInBody, body);
     const where = { credentialId: response.id };
-    request.passkey = await em.findOne(UserPasskey, where, { populate: ["user.organization"] });
+    const populate = ["user.organization"] as const;
+    request.passkey = await em.findOne(UserPasskey, where, { populate, strategy: "joined" });
     request.user = request.passkey?.user ?? null;
   }
   if (!principal || path === "/passkey/list-user-passkeys") return undefined;
@@ -70,8 +71,7 @@ export async function beforePasskey(context: AccountContext, { path, body = {} }
     if (!request.passkey) throw new AppError("NotFoundException", "You have no such passkey");
     return { context: { body: given } };
   }
-  if ((await em.count(UserPasskey, { user })) >= MAX_PASSKEYS)
-    throw new AppError("ConflictException", `You have ${MAX_PASSKEYS} passkeys. Remove one first.`);
+  if ((await em.count(UserPasskey, { user })) >= MAX_PASSKEYS) throw tooManyPasskeys();
   return path === REGISTER ? { context: { body: parseOrThrow(registerBody, body) } } : undefined;
 }
 
@@ -79,12 +79,16 @@ export async function beforePasskey(context: AccountContext, { path, body = {} }
 export async function afterPasskey({ database, mails, pageUrl }: AccountContext, endpoint: Endpoint) {
   const { principal, client, passkey } = authRequest();
   const { path } = endpoint;
-  const { returned } = endpoint.context as { returned?: { name: string } };
+  const { returned } = endpoint.context as { returned?: { id: string; name: string } };
   if (path === SIGN_IN_OPTIONS) return await endpoint.json({ ...returned, userVerification: "required" });
   if (!principal || (path !== REGISTER && path !== REMOVE)) return undefined;
   const isAdded = path === REGISTER;
   const name = passkey?.name ?? String(returned?.name);
-  await database.transactional(async (em, tx) => {
+  const isOver = await database.transactional(async (em, tx) => {
+    // Of registrations at the same moment, each counts after the former one.
+    if (isAdded) await em.findOne(User, { id: principal.user.id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+    if (isAdded && (await em.count(UserPasskey, { user: principal.user.id })) > MAX_PASSKEYS)
+      return await em.nativeDelete(UserPasskey, { id: String(returned?.id) });
     // The user has entered the password, and proved the new passkey.
     const { requiresTwoFactor, hasTwoFactor } = principal.user;
     const session = { id: principal.sessionId, provider: null };
@@ -94,14 +98,14 @@ export async function afterPasskey({ database, mails, pageUrl }: AccountContext,
     await recordUserEvent(tx, principal, client, { action, details: { passkey: name } });
     const url = pageUrl(FORGOTTEN_PASSWORD_PATH);
     await mails.enqueue(tx, passkeyChangedMail(principal.user.email, { name, isAdded, url }));
+    return 0;
   });
+  if (isOver) throw tooManyPasskeys();
   return undefined;
 }
 
-/** Saves the use of the passkey that signed the user in. */
-export async function savePasskeyUse({ database, clock }: AccountContext, passkeyId: string): Promise<void> {
-  await database.em().nativeUpdate(UserPasskey, { id: passkeyId }, { lastUsedAt: new Date(clock.now()) });
-}
+const tooManyPasskeys = () =>
+  new AppError("ConflictException", `You have ${MAX_PASSKEYS} passkeys. Remove one first.`);
 
 /** The audit details of a refused passkey. A counter that doesn't grow means a copy of the passkey. */
 export function refusedPasskey({ body }: Endpoint) {

@@ -1,6 +1,7 @@
 /** better-auth's passkeys on our table. Each must verify its user, so that it counts as two-factor (docs/decisions/0084). */
 import { passkey } from "@better-auth/passkey";
 import { APIError } from "better-auth/api";
+import { authRequest } from "../auth/auth-request.ts";
 
 /** The plugin itself also accepts a passkey that only proves the presence of a person. */
 function requireUserVerified(isVerified: boolean | undefined): void {
@@ -43,6 +44,15 @@ export const passkeyPlugin = passkey({
 export const passkeySchema = {
   passkey: {
     ...table,
-    fields: { lastUsedAt: { type: "date", required: false, input: false, fieldName: "last_used_at" } },
+    fields: {
+      lastUsedAt: {
+        type: "date",
+        required: false,
+        input: false,
+        fieldName: "last_used_at",
+        // With the counter of a sign-in. A signed-in user renames it.
+        onUpdate: () => (authRequest().principal ? undefined : new Date()) as Date,
+      },
+    },
   },
 } as const;

@@ -6,14 +6,18 @@ import type { Session } from "./session.ts";
 /** By the `error` parameter of the sign-in page, which the server sets. */
 const messages: Readonly<Record<string, string>> = {
   sso_cancelled: "You cancelled the sign-in at your identity provider.",
+  sso_clock:
+    "The clock of your identity provider differs from ours by more than five minutes. Ask your administrator to synchronise it with a time server.",
   sso_email_unverified:
     "Your identity provider has not verified your e-mail address. Ask your administrator to have it verified.",
   sso_expired: "This sign-in has expired or was already used. Start again.",
   sso_failed: "Your identity provider sent an answer that we can’t accept. Tell your administrator.",
   sso_refused:
-    "No account here belongs to you at this identity provider. Ask an owner of your organisation to invite you.",
+    "No account here belongs to you at this identity provider. Open the link of your invitation, or ask an owner of your organisation to invite you.",
   sso_suspended: "Your organisation is suspended. Contact the operator of this service.",
   sso_unavailable: "Your identity provider does not answer. Try again in a few minutes.",
+  sso_wrong_account:
+    "The invitation is for another e-mail address than yours at your identity provider, or you already have an account there. Nothing was changed. Sign out at your provider, and open the link again.",
 };
 
 /** Null without an error. An unknown code has the general message: anyone can write one into a link. */
@@ -22,7 +26,9 @@ export function ssoErrorMessage(code: string | undefined): string | null {
 }
 
 export interface SsoStart {
-  provider: "operators" | "organization";
+  provider: "operators" | "organization" | "invitation";
+  /** Of the link of an invitation or registration, which the sign-in accepts. */
+  token?: string;
   /** Selects the provider of an organisation. */
   email?: string;
   /** The page to open after signing in, as a path of the router. */

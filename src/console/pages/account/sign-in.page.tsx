@@ -3,6 +3,7 @@ import { Button, Divider, Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useSearch } from "@tanstack/react-router";
 import { useState } from "react";
+import { supportsPasskeys } from "../../app/session/passkeys.ts";
 import { useSessionStore } from "../../app/session/session.ts";
 import { signIn } from "../../app/session/sign-in.ts";
 import { useSubmit } from "../../app/interaction/use-submit.ts";
@@ -12,7 +13,7 @@ import { PasskeyButton } from "../../components/forms/passkey-button.tsx";
 import { PasswordField } from "../../components/forms/password-field.tsx";
 import { TextLink } from "../../components/layout/links.tsx";
 import { PageHeader } from "../../components/layout/page-header.tsx";
-import { SingleSignOn, SingleSignOnError } from "./single-sign-on.tsx";
+import { SingleSignOn, SingleSignOnError, useSingleSignOnOffer } from "./single-sign-on.tsx";
 import { TwoFactorForm } from "./two-factor.form.tsx";
 
 export function SignInPage() {
@@ -27,6 +28,8 @@ export function SignInPage() {
 function PasswordStep({ onTwoFactor }: { onTwoFactor: () => void }) {
   const { next, error } = useSearch({ from: "/public/sign-in" });
   const session = useSessionStore();
+  const offer = useSingleSignOnOffer();
+  const hasOtherWays = supportsPasskeys() || offer?.organizations === true || offer?.operators === true;
   const form = useForm({ mode: "uncontrolled", initialValues: { email: "", password: "" } });
   const submit = useSubmit(form, async (values) => {
     if (await signIn(values)) onTwoFactor();
@@ -56,10 +59,10 @@ function PasswordStep({ onTwoFactor }: { onTwoFactor: () => void }) {
           </Text>
         </Stack>
       </form>
-      <Divider label="or" my="md" />
+      {hasOtherWays && <Divider label="or" my="md" />}
       <Stack gap="sm">
         <PasskeyButton label="Sign in with a passkey" onDone={session.load} />
-        <SingleSignOn next={next} />
+        {offer && <SingleSignOn offer={offer} next={next} />}
         <Text fz="sm" ta="center" c="dimmed" mt="xs">
           No account yet? <TextLink to="/request-account">Request one</TextLink>
         </Text>

@@ -4,7 +4,7 @@ import { useForm } from "@mantine/form";
 import { useEffect, useState } from "react";
 import { api } from "../../app/api/client.ts";
 import { useSubmit } from "../../app/interaction/use-submit.ts";
-import { ssoErrorMessage, startSingleSignOn } from "../../app/session/single-sign-on.ts";
+import { ssoErrorMessage, type SsoStart, startSingleSignOn } from "../../app/session/single-sign-on.ts";
 import { EmailField } from "../../components/forms/email-field.tsx";
 import { FormAlert } from "../../components/forms/form-alert.tsx";
 
@@ -24,37 +24,64 @@ export function SingleSignOnError({ code }: { code: string | undefined }) {
   );
 }
 
-/** `next`: the page to open after signing in. */
-export function SingleSignOn({ next = "/" }: { next: string | undefined }) {
+/** Null until the server has answered, and if it does not: the password form alone is offered then. */
+export function useSingleSignOnOffer(): Offer["single_sign_on"] | null {
   const [offer, setOffer] = useState<Offer["single_sign_on"] | null>(null);
-  const [isAsking, setAsking] = useState(false);
   useEffect(() => {
-    // Without an answer the password form alone is offered.
     api.anonymous.get<Offer>("auth/sign-in-methods").then(
       (answer) => setOffer(answer.single_sign_on),
       () => undefined,
     );
   }, []);
+  return offer;
+}
+
+/** Leaves for the identity provider. Without a field that could be wrong. */
+export function SingleSignOnButton({ label, start, variant }: SingleSignOnButtonProps) {
+  const form = useForm({ mode: "uncontrolled", initialValues: {} });
+  const submit = useSubmit(form, () => startSingleSignOn(start));
+  return (
+    <form onSubmit={form.onSubmit(submit.onSubmit)}>
+      <Stack>
+        <FormAlert failure={submit.failure} />
+        <Button type="submit" variant={variant} loading={submit.isBusy} fullWidth>
+          {label}
+        </Button>
+      </Stack>
+    </form>
+  );
+}
+
+interface SingleSignOnButtonProps {
+  label: string;
+  start: SsoStart;
+  variant: "filled" | "subtle";
+}
+
+/** `next`: the page to open after signing in. */
+export function SingleSignOn({
+  offer,
+  next = "/",
+}: {
+  offer: Offer["single_sign_on"];
+  next: string | undefined;
+}) {
+  const [isAsking, setAsking] = useState(false);
   const form = useForm({ mode: "uncontrolled", initialValues: { email: "" } });
   const submit = useSubmit(form, ({ email }) =>
     startSingleSignOn({ provider: "organization", email, callbackURL: next }),
   );
-  const operators = useForm({ mode: "uncontrolled", initialValues: {} });
-  const submitOperators = useSubmit(operators, () =>
-    startSingleSignOn({ provider: "operators", callbackURL: next }),
-  );
-  const failure = submit.failure ?? submitOperators.failure;
   return (
     <>
-      <FormAlert failure={failure} />
-      {offer?.organizations && !isAsking && (
+      {offer.organizations && !isAsking && (
         <Button variant="default" fullWidth onClick={() => setAsking(true)}>
           Sign in with single sign-on
         </Button>
       )}
-      {offer?.organizations && isAsking && (
+      {offer.organizations && isAsking && (
         <form onSubmit={form.onSubmit(submit.onSubmit)}>
           <Stack>
+            <FormAlert failure={submit.failure} />
             <EmailField
               key={form.key("email")}
               {...form.getInputProps("email")}
@@ -68,12 +95,12 @@ export function SingleSignOn({ next = "/" }: { next: string | undefined }) {
           </Stack>
         </form>
       )}
-      {offer?.operators && (
-        <form onSubmit={operators.onSubmit(submitOperators.onSubmit)}>
-          <Button type="submit" variant="subtle" loading={submitOperators.isBusy} fullWidth>
-            Operators: sign in with single sign-on
-          </Button>
-        </form>
+      {offer.operators && (
+        <SingleSignOnButton
+          label="Operators: sign in with single sign-on"
+          start={{ provider: "operators", callbackURL: next }}
+          variant="subtle"
+        />
       )}
     </>
   );
