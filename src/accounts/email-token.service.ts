@@ -46,20 +46,31 @@ export async function checkEmailToken(
   ...kinds: readonly EmailTokenKind[]
 ): Promise<EmailToken> {
   await throttle.take(["link-address", ipAddress ?? ""]);
-  const link = await database.em().findOne(EmailToken, usable(hashToken(token), clock.now()));
+  const link = await database.em().findOne(EmailToken, {
+    tokenHash: hashToken(token),
+    ...usable(clock.now()),
+  });
   if (!link || (kinds.length > 0 && !kinds.includes(link.kind))) throw invalidEmailToken();
   return link;
 }
 
-/** Uses a checked token up, in the caller's transaction. Of two concurrent calls the second waits, and throws as the check does. */
+/**
+ * Uses a checked token up, in the caller's transaction; without `tokenHash`, the valid token of the subject. Of two concurrent calls
+ * the second waits, and throws as the check does.
+ */
 export async function consumeEmailToken(
   tx: Reader,
   { clock }: Pick<AccountContext, "clock">,
-  { tokenHash }: EmailToken,
+  {
+    kind,
+    subjectId,
+    tokenHash,
+  }: Pick<EmailToken, "kind" | "subjectId"> & { readonly tokenHash?: Uint8Array },
 ): Promise<void> {
+  const token = tokenHash === undefined ? {} : { tokenHash: Buffer.from(tokenHash) };
   const nowMs = clock.now();
-  const change = { usedAt: new Date(nowMs) };
-  if ((await tx.em().nativeUpdate(EmailToken, usable(tokenHash, nowMs), change)) === 0)
+  const where = { kind, subjectId, ...token, ...usable(nowMs) };
+  if ((await tx.em().nativeUpdate(EmailToken, where, { usedAt: new Date(nowMs) })) === 0)
     throw invalidEmailToken();
 }
 
@@ -80,8 +91,8 @@ export function invalidEmailToken(): AppError {
   );
 }
 
-function usable(tokenHash: Uint8Array, nowMs: number) {
-  return { tokenHash: Buffer.from(tokenHash), usedAt: null, expiresAt: { $gt: new Date(nowMs) } };
+function usable(nowMs: number) {
+  return { usedAt: null, expiresAt: { $gt: new Date(nowMs) } };
 }
 
 /** 256 random bits need no slow hash. A malformed token is looked up too, so that the response takes equally long. */

@@ -23,6 +23,11 @@ export interface NewUser {
   readonly role: UserRole;
 }
 
+/** A hashed password, or the identity of single sign-on, as in UserCredential. */
+export type Login =
+  | { readonly passwordHash: string }
+  | { readonly providerId: string; readonly accountId: string };
+
 export class UserService {
   readonly #context: Pick<AccountContext, "database" | "hasher">;
 
@@ -68,6 +73,13 @@ export async function userByEmail(em: EntityManager, input: string): Promise<Use
   return user;
 }
 
+/** The columns of a user's password. */
+export const passwordOf = (userId: string, password: string) => ({
+  accountId: userId,
+  providerId: PASSWORD_PROVIDER,
+  password,
+});
+
 /** True if the e-mail address has an account in any organisation. */
 export async function hasAccount(em: EntityManager, email: string): Promise<boolean> {
   return (await em.count(User, { email }, { filters: false })) > 0;
@@ -75,17 +87,19 @@ export async function hasAccount(em: EntityManager, email: string): Promise<bool
 
 /**
  * Inserts a user whose password is already hashed, as hashing is slow and must not hold a transaction. Returns the user's
- * uuid. Throws ConflictException if the e-mail address has an account.
+ * uuid. Throws ConflictException if the e-mail address or the identity has an account.
  */
 export async function insertUser(
   tx: Reader,
-  { passwordHash, organizationId, ...given }: Omit<NewUser, "password"> & { readonly passwordHash: string },
+  { email, name, organizationId, role, ...login }: Omit<NewUser, "password"> & Login,
 ): Promise<string> {
   const em = tx.em();
   const id = newUuid();
   const organization = organizationId === null ? null : em.getReference(Organization, organizationId);
-  const user = em.create(User, { id, ...given, organization });
-  const credential = { user, accountId: id, providerId: PASSWORD_PROVIDER, password: passwordHash };
+  const user = em.create(User, { id, email, name, organization, role });
+  const { accountId, providerId, password } =
+    "passwordHash" in login ? passwordOf(id, login.passwordHash) : { ...login, password: null };
+  const credential = { user, accountId, providerId, password };
   try {
     await em.persist([user, em.create(UserCredential, { id: newUuid(), ...credential })]).flush();
   } catch (error) {

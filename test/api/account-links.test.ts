@@ -89,7 +89,13 @@ describe("200", () => {
     const { email, name, token } = await registration();
     for (let asked = 0; asked < 3; asked += 1) {
       const link = expectData(await check(token));
-      const described = { kind: "registration", email, organization_name: name, question: null };
+      const described = {
+        kind: "registration",
+        email,
+        organization_name: name,
+        single_sign_on: null,
+        question: null,
+      };
       expect(link).toEqual({ ...described, expires_at: expect.any(String) });
       expect(Date.parse(link.expires_at)).toBeGreaterThanOrEqual(earliestMs + 72 * HOUR_MS);
       expect(Date.parse(link.expires_at)).toBeLessThanOrEqual(Date.now() + 72 * HOUR_MS);

@@ -1,9 +1,14 @@
 /** Single sign-on in the console: connecting a provider, signing in with it, and confirming the identity. */
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { createTestUser } from "../support/accounts/session-client.ts";
 import { CLIENT, startOidcProvider } from "../support/accounts/identity-provider.ts";
+import { ACCOUNT_ENV, extractLinkToken, waitForMail } from "../support/accounts/mails.ts";
+import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
+import { SET } from "../support/accounts/sso.fixture.ts";
+import { startAppInstance } from "../support/app/app-instance.ts";
 import type { SharedApp } from "../support/app/shared-app.ts";
+import { findPageProblems } from "../support/browser/axe.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
 import {
   BROWSER_START_TIMEOUT_MS,
@@ -66,7 +71,59 @@ it("connects a provider, signs in with it, and confirms the identity there", asy
   await dialog.getByRole("button", { name: "Continue to your identity provider" }).click();
   await dialog.waitFor({ state: "detached" });
   await remove();
-  await expectVisible(section.getByRole("button", { name: "Connect" }));
+  // It ends this session too.
+  await expectVisible(page.getByRole("heading", { name: "Sign in" }));
+});
+
+describe("an invitation", () => {
+  let url: string;
+  let email: string;
+  beforeAll(async () => {
+    const agent = await app.createOrganization("agent");
+    const owner = await createSignedInUser(app, agent.id);
+    const domain = `${agent.id.slice(-12)}.example`;
+    email = `new@${domain}`;
+    const connection = { issuer: idp.url, clientId: CLIENT.id, clientSecret: CLIENT.secret, domain };
+    await owner.queryData(SET, { input: connection });
+    await app.database.query(
+      sql`update sso_connection set verified_at = now() where organization_id = ${agent.id}::uuid`,
+    );
+    await owner.queryData(
+      `mutation ($email: String!) { inviteMember(input: { email: $email, role: VIEWER }) { userErrors { message } } }`,
+      { email },
+    );
+    idp.serve([`${app.url}/auth/callback/${agent.id}`]);
+    const mail = await waitForMail(app, email, "invitation");
+    url = `/invitation#token=${extractLinkToken(mail, "invitation")}`;
+  });
+  const button = { name: "Continue with single sign-on" };
+
+  it("has no password field with SSO_ONLY", async () => {
+    const client = { OIDC_ISSUER: idp.url, OIDC_CLIENT_ID: CLIENT.id, OIDC_CLIENT_SECRET: CLIENT.secret };
+    const env = { ...ACCOUNT_ENV, ...client, SSO_ONLY: "all", WEBHOOK_ALLOW_PRIVATE: "on" };
+    await using strict = await startAppInstance(app.databaseUrl, env);
+    const { page } = await openTab(strict);
+    await page.goto(url);
+    await expectVisible(page.getByRole("button", button));
+    expect(await page.getByLabel("Your name").count()).toBe(0);
+    expect(await findPageProblems(page)).toEqual([]);
+  });
+
+  it("is accepted with single sign-on as the invited user, and not as another", async () => {
+    const { page } = await openTab(app);
+    idp.person = { sub: "other", email: `other.${email}`, email_verified: true };
+    await page.goto(url);
+    await expectVisible(page.getByRole("button", { name: "Create account" }));
+    expect(await findPageProblems(page)).toEqual([]);
+    await page.getByRole("button", button).click();
+    await expectVisible(page.getByText(/^The invitation is for another e-mail address/));
+    await page.context().clearCookies();
+    idp.person = { sub: "invited", email, email_verified: true };
+    await page.goto(url);
+    await page.getByRole("button", button).click();
+    await expectVisible(page.getByRole("navigation").first());
+    expect(new URL(page.url()).pathname).toBe("/");
+  });
 });
 
 it("explains why single sign-on failed, and no other code of a link", async () => {

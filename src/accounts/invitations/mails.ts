@@ -15,7 +15,7 @@ export function invitationMail(invitation: Invited, url: string): NewMail {
     title: `Join ${groupName}`,
     paragraphs: [
       `${invitedBy} has invited you to join ${groupName}. Waymark is a service for following and updating delivery jobs.`,
-      "To accept, choose a name and a password. The link works once and expires after 72 hours. If it has expired, ask the person who invited you to send it again.",
+      "To accept, open the link and follow the steps. The link works once and expires after 72 hours. If it has expired, ask the person who invited you to send it again.",
     ],
     action: { label: "Accept the invitation", url },
     footnote: "If you weren't expecting this, you can ignore it. Nothing happens unless you use the link.",

@@ -12,12 +12,24 @@ import { checkEmailToken, consumeEmailToken, invalidEmailToken } from "../email-
 import { Invitation } from "../invitations/entity.ts";
 import { checkPassword } from "../passwords/rules.ts";
 import { AccountRequest, AccountRequestNote } from "../requests/entity.ts";
-import { insertUser } from "../user.service.ts";
+import type { SsoOffer } from "../sso/service.ts";
+import { insertUser, type Login } from "../user.service.ts";
+
+/** The link of an e-mail. */
+export interface EmailTokenLink {
+  readonly kind: EmailTokenKind;
+  readonly subjectId: string;
+  readonly email: string;
+  /** Absent: the link of the subject that is valid when it is used. */
+  readonly tokenHash?: Uint8Array;
+}
 
 /** Shown on the page that a link opens. */
-export interface EmailTokenView {
-  readonly kind: EmailTokenKind;
-  readonly email: string;
+export interface EmailTokenView extends EmailTokenLink {
+  /** Of a registration or an invitation. */
+  readonly organizationId: string | null;
+  /** Whether its user can accept it by single sign-on, or must; null for other links. */
+  readonly singleSignOn: SsoOffer | null;
   /** Null if the link concerns no organisation. */
   readonly organizationName: string | null;
   /** The operator's question, for a link to answer it; otherwise null. */
@@ -38,10 +50,14 @@ export class RegistrationService {
 
   /** `body`: `{token}`. Doesn't use the link up. */
   async check(body: JsonObject, source: AuditSource): Promise<EmailTokenView> {
+    const { database, sso } = this.#context;
     const { token } = parseOrThrow(checkBody, body);
     const { kind, subjectId, email, expiresAt } = await checkEmailToken(this.#context, token, source);
-    const subject = await describeSubject(this.#context.database.em(), kind, subjectId);
-    return { kind, email, organizationName: null, question: null, ...subject, expiresAt };
+    const subject = await describeSubject(database.em(), kind, subjectId);
+    const { organizationId } = subject;
+    const singleSignOn = organizationId === undefined ? null : await sso.offerTo(email, organizationId);
+    const none = { organizationId: null, organizationName: null, question: null };
+    return { kind, subjectId, email, ...none, ...subject, singleSignOn, expiresAt };
   }
 
   /**
@@ -49,20 +65,31 @@ export class RegistrationService {
    * ConflictException if the e-mail address has an account by now. After an error the link stays valid.
    */
   async accept(body: JsonObject, source: AuditSource): Promise<void> {
-    const { database, hasher } = this.#context;
     const { token, name, password } = parseOrThrow(acceptBody, body);
     const link = await checkEmailToken(this.#context, token, source, "registration", "invitation");
-    const { kind, subjectId, email } = link;
     // Hashing is slow, so it must not hold a transaction. A rejected password must not use up the link.
-    checkPassword(password, email);
-    const passwordHash = await hasher.hash(password);
-    await database.transactional(async (em, tx) => {
+    checkPassword(password, link.email);
+    const passwordHash = await this.#context.hasher.hash(password);
+    await this.#join(link, { name, passwordHash }, source);
+  }
+
+  /**
+   * Creates the account of a user whose identity provider has verified the link's e-mail address. Throws NotFoundException
+   * for a link that was used meanwhile, and ConflictException if the identity has an account.
+   */
+  acceptIdentity(link: EmailTokenLink, user: NewMember, source: AuditSource): Promise<void> {
+    return this.#join(link, user, source);
+  }
+
+  async #join(link: EmailTokenLink, user: NewMember, source: AuditSource): Promise<void> {
+    const { kind, subjectId, email } = link;
+    await this.#context.database.transactional(async (em, tx) => {
       // Locks the subject before its token, in the same order as issuing a link, to avoid deadlocks.
       const { organizationId, role, action } = await (kind === "registration"
         ? acceptRegistration(em, subjectId)
         : acceptInvitation(em, subjectId));
       await consumeEmailToken(tx, this.#context, link);
-      const id = await insertUser(tx, { email, name, passwordHash, organizationId, role });
+      const id = await insertUser(tx, { ...user, email, organizationId, role });
       await recordAuditEvent(em, {
         ...source,
         action,
@@ -74,6 +101,8 @@ export class RegistrationService {
     });
   }
 }
+
+type NewMember = { readonly name: string } & Login;
 
 /** The organisation and role that a link grants. */
 interface NewMembership {
@@ -104,7 +133,7 @@ async function describeSubject(
   em: EntityManager,
   kind: EmailTokenKind,
   id: string,
-): Promise<{ organizationName?: string | null; question?: string | null }> {
+): Promise<Partial<Pick<EmailTokenView, "organizationId" | "organizationName" | "question">>> {
   if (kind === "password_reset") return {};
   if (kind === "account_request_answer") {
     const latest = { orderBy: { id: "desc" }, populate: ["request"] } as const;
@@ -115,5 +144,6 @@ async function describeSubject(
   const subject = await (kind === "registration"
     ? em.findOne(AccountRequest, { id }, { populate })
     : em.findOne(Invitation, { id }, { populate }));
-  return { organizationName: subject?.organization?.name ?? null };
+  const { id: organizationId = null, name: organizationName = null } = subject?.organization ?? {};
+  return { organizationId, organizationName };
 }

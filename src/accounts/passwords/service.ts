@@ -2,6 +2,7 @@
 import { raw } from "@mikro-orm/postgresql";
 import type { Transaction } from "../../core/postgres/transaction.ts";
 import { AppError, badRequest } from "../../core/errors.ts";
+import { newUuid } from "../../core/ids.ts";
 import { systemActor } from "../../core/principal.ts";
 import { recordAuditEvent } from "../../audit/api.ts";
 import { User } from "../../organizations/api.ts";
@@ -18,7 +19,7 @@ import {
 } from "../email-token.service.ts";
 import { UserSession } from "../sessions/entity.ts";
 import { notSignedInError, type SessionPrincipal } from "../sessions/session-principal.ts";
-import { revokeSessions, UserService } from "../user.service.ts";
+import { passwordOf, revokeSessions, UserService } from "../user.service.ts";
 import { FORGOTTEN_PASSWORD_PATH, passwordChangedMail, passwordResetMail } from "./mails.ts";
 import { checkPassword } from "./rules.ts";
 
@@ -103,8 +104,12 @@ export class PasswordService {
     await revokeEmailTokens(tx, "password_reset", id);
     const em = tx.em();
     const change = { password: hash, updatedAt: raw("now()") };
-    if ((await em.nativeUpdate(UserCredential, { user: id, providerId: PASSWORD_PROVIDER }, change)) === 0)
-      throw new AppError("UnauthorizedException", "This account no longer exists");
+    if ((await em.nativeUpdate(UserCredential, { user: id, providerId: PASSWORD_PROVIDER }, change)) === 0) {
+      const user = await em.findOne(User, { id });
+      if (!user) throw new AppError("UnauthorizedException", "This account no longer exists");
+      // Single sign-on has created the account.
+      await em.insert(UserCredential, { id: newUuid(), user, ...passwordOf(id, hash) });
+    }
     await mails.enqueue(tx, passwordChangedMail(email, pageUrl(FORGOTTEN_PASSWORD_PATH)));
     return await revokeSessions(tx, id, { id: exceptSessionId });
   }

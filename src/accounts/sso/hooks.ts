@@ -1,6 +1,6 @@
 /** Single sign-on at better-auth's endpoints: finds the provider of a sign-in, decides whom it may sign in, and names errors. */
 import type { BetterAuthOptions, GenericEndpointContext } from "better-auth";
-import { addOAuthServerContext } from "better-auth/api";
+import { addOAuthServerContext, getOAuthState } from "better-auth/api";
 import type { OAuthProvider } from "better-auth/oauth2";
 import { z } from "zod";
 import { AppError, isUnavailable, unavailable } from "../../core/errors.ts";
@@ -10,13 +10,16 @@ import { authRequest } from "../auth/auth-request.ts";
 import { recordFailedSignIn } from "../auth/client-info.ts";
 import type { AccountContext } from "../context.ts";
 import { UserCredential } from "../credential.entity.ts";
-import { normalizeEmail, parseOrThrow } from "../fields.ts";
+import { normalizeEmail, parseOrThrow, userNameField } from "../fields.ts";
+import { type EmailTokenLink, RegistrationService } from "../members/registration.service.ts";
 import { DiscoveryError } from "./discovery.ts";
 import {
+  accountIdOf,
   callbackPath,
   type Claims,
   hasClaim,
   type IdentityProvider,
+  isClockError,
   OPERATORS,
   type SsoError,
   toOAuthProvider,
@@ -24,6 +27,7 @@ import {
 import { domainOf } from "./service.ts";
 
 type Endpoint = GenericEndpointContext;
+type Identity = NonNullable<Awaited<ReturnType<OAuthProvider<Claims>["getUserInfo"]>>>;
 type Admission = NonNullable<NonNullable<BetterAuthOptions["user"]>["validateUserInfo"]>;
 
 export const SSO_START = "/sign-in/social";
@@ -46,25 +50,24 @@ const errors: Readonly<Record<string, SsoError>> = {
 
 /** Strict, as the library would take its other members from the request: an ID token, or parameters for the provider. */
 const startBody = z.strictObject({
-  provider: z.enum([OPERATORS, "organization"]),
+  provider: z.enum([OPERATORS, "organization", "invitation"]),
   /** Selects the organisation's provider. */
   email: z.string().max(300).optional(),
+  /** Of the link of an invitation or registration, which the sign-in accepts. */
+  token: z.string().optional(),
   /** The page to open after signing in. */
   callbackURL: z.string().max(2_000).optional(),
   /** The provider must ask the user again. */
   confirm: z.boolean().optional(),
 });
 
-type SsoContext = Pick<
-  AccountContext,
-  "backgroundQueue" | "database" | "logger" | "metrics" | "publicUrl" | "sso" | "throttle"
->;
-
 export class SsoHooks {
-  readonly #context: SsoContext;
+  readonly #context: AccountContext;
+  readonly #registrations: RegistrationService;
 
-  constructor(context: SsoContext) {
+  constructor(context: AccountContext) {
     this.#context = context;
+    this.#registrations = new RegistrationService(context);
   }
 
   /** The library finds the provider of the request here. */
@@ -73,14 +76,19 @@ export class SsoHooks {
   /** Replaces the body by the library's. Throws NotFoundException, and ServiceUnavailableException if the provider is down. */
   async start({ body }: Endpoint) {
     const { sso, throttle, publicUrl } = this.#context;
-    const { provider, email = "", callbackURL, confirm } = parseOrThrow(startBody, body ?? {});
-    await throttle.take(["sso-address", authRequest().client.ipAddress]);
+    const { provider, token, callbackURL, confirm, ...given } = parseOrThrow(startBody, body ?? {});
+    const { client } = authRequest();
+    await throttle.take(["sso-address", client.ipAddress]);
+    const link = provider === "invitation" ? await this.#registrations.check({ token }, client) : null;
+    const { email = "" } = link ?? given;
     const idp =
-      provider === OPERATORS ? await sso.findById(OPERATORS) : await sso.findByEmail(normalizeEmail(email));
-    if (!idp)
+      provider === "organization"
+        ? await sso.findByEmail(normalizeEmail(email))
+        : await sso.findById(link?.organizationId ?? OPERATORS);
+    if (!idp || link?.singleSignOn === null)
       throw new AppError("NotFoundException", "No single sign-on is set up for this e-mail address’s domain");
     await this.#open(idp);
-    await addOAuthServerContext({ provider: idp.id });
+    await addOAuthServerContext({ provider: idp.id, ...(link && { link }) });
     const prefix = pathPrefix(publicUrl);
     return {
       context: {
@@ -108,15 +116,11 @@ export class SsoHooks {
   /** Decides who may be signed in, once the ID token is verified. Linked users are known by its subject, others by e-mail. */
   readonly admit: Admission = async ({ user, source }) => {
     const request = authRequest();
-    const { idp } = request;
+    const { em, idp } = request;
     if (source.method !== "oauth" || !idp) return undefined;
     const claims = source.oauth?.profile as Claims;
-    const em = this.#context.database.em();
-    const account = await em.findOne(
-      User,
-      { id: String(user.id) },
-      { filters: false, populate: ["organization"] },
-    );
+    const options = { filters: false, populate: ["organization"], strategy: "joined" } as const;
+    const account = await em.findOne(User, { id: String(user.id) }, options);
     request.user = account;
     request.identityEmail = String(user.email);
     const isOfGroup = account && (account.organization?.id ?? null) === idp.organizationId;
@@ -147,6 +151,27 @@ export class SsoHooks {
     return endpoint.redirect(`${pathPrefix(publicUrl)}/sign-in?error=${code}`);
   }
 
+  /** Creates the account of the invitation or registration that the sign-in began with, if any. Returns why it can't. */
+  async #accept(idp: IdentityProvider, { user, data }: Identity): Promise<SsoError | null> {
+    const link = (await getOAuthState())?.serverContext?.["link"] as EmailTokenLink | undefined;
+    if (!link) return null;
+    if (!user.emailVerified) return "sso_email_unverified";
+    if (normalizeEmail(String(user.email)) !== link.email) return "sso_wrong_account";
+    if (idp.requiredClaim && !hasClaim(data, idp.requiredClaim)) return "sso_refused";
+    try {
+      const { requestId, ipAddress } = authRequest().client;
+      await this.#registrations.acceptIdentity(
+        link,
+        { name: nameOf(data, link.email), providerId: idp.id, accountId: accountIdOf(idp, data) },
+        { requestId, ipAddress },
+      );
+      return null;
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      return error.code === "NotFoundException" ? "sso_expired" : "sso_wrong_account";
+    }
+  }
+
   async #open(idp: IdentityProvider): Promise<void> {
     const { sso, publicUrl, logger } = this.#context;
     const request = authRequest();
@@ -155,7 +180,6 @@ export class SsoHooks {
       try {
         return await request.external(() => discovery.fetchJson(...call));
       } catch (error) {
-        logger.warn({ err: error, issuer: idp.issuer }, "an identity provider answered with an error");
         request.failure = "sso_unavailable";
         throw error;
       }
@@ -163,14 +187,32 @@ export class SsoHooks {
     try {
       const metadata = await request.external(() => discovery.of(idp.issuer));
       const redirectURI = `${publicUrl ?? request.origin}${callbackPath(idp.id)}`;
+      const provider = toOAuthProvider(idp, { discovery: { fetchJson }, metadata, redirectURI });
+      const identify: typeof provider.getUserInfo = async (tokens) => {
+        try {
+          const identity = await provider.getUserInfo(tokens);
+          const failure = identity && (await this.#accept(idp, identity));
+          request.failure = failure;
+          return failure === null ? identity : null;
+        } catch (error) {
+          logger.warn({ err: error, issuer: idp.issuer }, "the answer of an identity provider was refused");
+          if (isClockError(error)) request.failure = "sso_clock";
+          return null;
+        }
+      };
       request.idp = idp;
-      request.provider = toOAuthProvider(idp, { discovery: { fetchJson }, metadata, redirectURI });
+      request.provider = { ...provider, getUserInfo: identify };
     } catch (error) {
       if (!(error instanceof DiscoveryError)) throw error;
       logger.warn({ err: error.cause, issuer: idp.issuer }, "an identity provider can't be used");
       throw unavailable("Your identity provider does not answer. Try again in a few minutes.", 60, error);
     }
   }
+}
+
+/** One line, as the provider has it. */
+function nameOf({ name }: Claims, email: string): string {
+  return userNameField.safeParse(name).data ?? email.slice(0, email.lastIndexOf("@"));
 }
 
 /** Returns the path of this service, `/` for anything else. Parsing drops the host, tabs, and `/.` before a second slash. */

@@ -8,10 +8,9 @@ import {
   getOAuth2Tokens,
   type OAuth2Tokens,
   type OAuthProvider,
-  verifyProviderIdToken,
 } from "better-auth/oauth2";
 import { getOAuthState } from "better-auth/api";
-import { decodeJwt } from "jose";
+import { errors as joseErrors, jwtVerify } from "jose";
 import type { Discovery, ProviderMetadata } from "./discovery.ts";
 
 /** The `id` of the operators' provider. */
@@ -23,12 +22,14 @@ export const callbackPath = (id: string): string => `/auth/callback/${id}`;
 /** The codes of errors (`?error=`) that the sign-in page explains. */
 export type SsoError =
   | "sso_cancelled"
+  | "sso_clock"
   | "sso_email_unverified"
   | "sso_expired"
   | "sso_failed"
   | "sso_refused"
   | "sso_suspended"
-  | "sso_unavailable";
+  | "sso_unavailable"
+  | "sso_wrong_account";
 
 /** A claim of the ID token, and the value that it must be or contain. */
 export interface RequiredClaim {
@@ -57,6 +58,11 @@ export interface IdentityProvider extends OperatorSso {
 /** The claims of a verified ID token, with the e-mail address of the user information if the token has none. */
 export type Claims = Readonly<Record<string, unknown>> & { readonly sub: string };
 
+/** The clocks may differ by this. The library's own check allows 30 s. */
+const CLOCK_TOLERANCE = "5m";
+/** Entra ID issues tokens that are five minutes old. */
+const MAX_TOKEN_AGE = "5m";
+
 /** Some providers send booleans as text or numbers. */
 const TRUE: ReadonlySet<unknown> = new Set([true, "true", 1, "1"]);
 
@@ -66,29 +72,17 @@ interface Connection {
   readonly redirectURI: string;
 }
 
-export function toOAuthProvider(
-  { id, issuer, clientId, clientSecret, scopes }: IdentityProvider,
-  connection: Connection,
-): OAuthProvider<Claims> {
+export function toOAuthProvider(idp: IdentityProvider, connection: Connection): OAuthProvider<Claims> {
+  const { id, issuer, clientId, clientSecret, scopes } = idp;
   const { metadata, redirectURI } = connection;
   const options = { clientId, clientSecret, disableSignUp: true };
-  const provider: OAuthProvider<Claims> = {
+  return {
     id,
     name: id,
     issuer,
     requiresIdTokenNonce: true,
     options,
-    idToken: {
-      // jose finds no key for `none` and symmetric algorithms.
-      jwks: metadata.keys,
-      issuer,
-      audience: clientId,
-      // Also refuses tokens of the future, beyond the 30 s that the library allows for.
-      maxTokenAge: "10m",
-      verifyClaims: ({ azp }) => azp === undefined || azp === clientId,
-    },
-    // The subject is unique only within its issuer.
-    accountSubject: ({ profile }) => `${issuer} ${profile.sub}`,
+    accountSubject: ({ profile }) => accountIdOf(idp, profile),
     createAuthorizationURL: ({ state, codeVerifier, idTokenNonce, loginHint, additionalParams }) =>
       createAuthorizationURL({
         id,
@@ -107,9 +101,18 @@ export function toOAuthProvider(
       if ((await getOAuthState())?.serverContext?.["provider"] !== id) throw new Error("Another provider");
       return await exchangeCode(connection, { code, codeVerifier, options });
     },
-    async getUserInfo({ idToken, accessToken, expectedIdTokenNonce: nonce }) {
-      if (!idToken || !nonce || !(await verifyProviderIdToken(provider, idToken, nonce))) return null;
-      const claims = decodeJwt(idToken) as Claims;
+    async getUserInfo({ idToken = "", accessToken, expectedIdTokenNonce: nonce }) {
+      // jose finds no key for `none` and symmetric algorithms. With a maximum age it refuses tokens of the future too.
+      const { payload } = await jwtVerify(idToken, metadata.keys, {
+        issuer,
+        audience: clientId,
+        requiredClaims: ["sub", "exp", "iat"],
+        clockTolerance: CLOCK_TOLERANCE,
+        maxTokenAge: MAX_TOKEN_AGE,
+      });
+      const claims = payload as Claims;
+      const { azp } = claims;
+      if (!nonce || claims["nonce"] !== nonce || (azp !== undefined && azp !== clientId)) return null;
       const info = await readUserInfo(connection, claims, accessToken);
       if (info["sub"] !== claims.sub) return null;
       const { email, email_verified: emailVerified, xms_edov: domainOwnerVerified } = info;
@@ -123,7 +126,21 @@ export function toOAuthProvider(
       };
     },
   };
-  return provider;
+}
+
+/** The subject is unique only within its issuer. */
+export function accountIdOf({ issuer }: IdentityProvider, { sub }: Claims): string {
+  return `${issuer} ${sub}`;
+}
+
+/** True if an ID token was refused because of its time. It has just been issued, so the clocks differ. */
+export function isClockError(error: unknown): boolean {
+  return (
+    error instanceof joseErrors.JWTExpired ||
+    (error instanceof joseErrors.JWTClaimValidationFailed &&
+      error.reason === "check_failed" &&
+      ["iat", "nbf"].includes(error.claim))
+  );
 }
 
 async function exchangeCode(

@@ -11,6 +11,7 @@ import { canOpen, type SecretBox } from "../../core/secret-box.ts";
 import { Organization, type User } from "../../organizations/api.ts";
 import { UserCredential } from "../credential.entity.ts";
 import type { MemberAdmin, MemberGroup } from "../members/member-admin.ts";
+import { UserSession } from "../sessions/entity.ts";
 import { Discovery, DiscoveryError } from "./discovery.ts";
 import { SsoConnection } from "./entity.ts";
 import { callbackPath, type IdentityProvider, OPERATORS, type OperatorSso } from "./provider.ts";
@@ -47,6 +48,8 @@ export interface ConnectionInput {
   readonly clientSecret?: string | undefined;
   readonly domain: string;
 }
+
+export type SsoOffer = "offered" | "required";
 
 /** An owner's view. Without a connection everything but `redirectUri` is null. */
 export interface ConnectionView {
@@ -97,7 +100,10 @@ export class SsoService implements AsyncDisposable {
     }
   }
 
-  /** Creates or changes the connection. A new domain must be proven again. Throws BadRequestException, ConflictException. */
+  /**
+   * Creates or changes the connection. A new domain must be proven again; a new issuer or client ends the sessions that the
+   * former one opened. Throws BadRequestException, ConflictException.
+   */
   async save(admin: MemberAdmin, input: ConnectionInput): Promise<ConnectionView> {
     const organizationId = organizationOf(admin);
     const { issuer, clientId, clientSecret, domain } = input;
@@ -117,6 +123,8 @@ export class SsoService implements AsyncDisposable {
           clientSecret: "",
           verificationToken: "",
         });
+      const isOther = former && (former.issuer !== issuer || former.clientId !== clientId);
+      const ended = isOther ? await endSessions(em, organizationId) : {};
       if (!former || former.domain !== domain)
         em.assign(connection, { verificationToken: randomBytes(24).toString("base64url"), verifiedAt: null });
       if (clientSecret !== undefined)
@@ -128,6 +136,7 @@ export class SsoService implements AsyncDisposable {
         client_id: clientId,
         domain,
         client_secret_changed: clientSecret !== undefined,
+        ...ended,
       };
       return { connection, action: former ? "sso.changed" : "sso.connected", details };
     });
@@ -157,7 +166,7 @@ export class SsoService implements AsyncDisposable {
     });
   }
 
-  /** Also removes what links users to it. Their sessions stay. */
+  /** Also removes what links users to it, and ends the sessions that it opened. */
   async remove(admin: MemberAdmin): Promise<ConnectionView> {
     const organizationId = organizationOf(admin);
     return await this.#change(admin, async (em, connection) => {
@@ -165,7 +174,8 @@ export class SsoService implements AsyncDisposable {
       const { issuer, domain } = connection;
       await em.nativeDelete(UserCredential, { providerId: organizationId });
       em.remove(connection);
-      return { connection: null, action: "sso.removed", details: { issuer, domain } };
+      const details = { issuer, domain, ...(await endSessions(em, organizationId)) };
+      return { connection: null, action: "sso.removed", details };
     });
   }
 
@@ -186,10 +196,16 @@ export class SsoService implements AsyncDisposable {
     const { ssoSettings: sso, clock } = this.#deps;
     if (sso.only === "none" || (passwordAllowedUntil && passwordAllowedUntil.getTime() > clock.now()))
       return false;
-    if (!organization) return true;
-    if (sso.only !== "all") return false;
-    const connection = await this.#find({ organization: organization.id, verifiedAt: { $ne: null } });
-    return connection?.domain === domainOf(email);
+    return (await this.offerTo(email, organization?.id ?? null)) === "required";
+  }
+
+  /** Whether a user of the group can sign in with its identity provider, or must (SSO_ONLY). */
+  async offerTo(email: string, organizationId: string | null): Promise<SsoOffer | null> {
+    const { operators, only } = this.#deps.ssoSettings;
+    if (organizationId === null) return operators && (only === "none" ? "offered" : "required");
+    const connection = await this.#find({ organization: organizationId, verifiedAt: { $ne: null } });
+    if (connection?.domain !== domainOf(email)) return null;
+    return only === "all" ? "required" : "offered";
   }
 
   /** The providers that the sign-in page offers. */
@@ -260,6 +276,12 @@ interface ConnectionChange {
   readonly connection: SsoConnection | null;
   readonly action: string;
   readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** Ends the sessions that the organisation's provider opened. Returns their number for the audit log. */
+async function endSessions(em: EntityManager, organizationId: string): Promise<{ sessions_ended: number }> {
+  const opened = { provider: organizationId, user: { organization: organizationId } };
+  return { sessions_ended: await em.nativeDelete(UserSession, opened) };
 }
 
 export const domainOf = (email: string): string => email.slice(email.lastIndexOf("@") + 1);

@@ -124,8 +124,16 @@ function addPublicForms(
   post("/account-requests/answer", ({ body, client }) => accountRequests.answer(body(), client));
   post("/links/accept", ({ body, client }) => registrations.accept(body(), client));
   post("/links/check", async ({ body, client }) => {
-    const { organizationName, expiresAt, ...link } = await registrations.check(body(), client);
-    return { ...link, organization_name: organizationName, expires_at: expiresAt };
+    const link = await registrations.check(body(), client);
+    const { kind, email, organizationName, singleSignOn, question, expiresAt } = link;
+    return {
+      kind,
+      email,
+      organization_name: organizationName,
+      single_sign_on: singleSignOn,
+      question,
+      expires_at: expiresAt,
+    };
   });
 }
 

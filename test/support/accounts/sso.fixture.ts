@@ -90,14 +90,20 @@ export async function openSsoFixture() {
     return (await owner.queryData(SET, { input: { ...client, ...input } })).setSingleSignOn;
   }
 
+  /** Connects the owner's organisation. */
+  async function proveDomain(owner: SignedInTestUser, domain: string, issuer = hostile.url) {
+    const { singleSignOn } = await setSingleSignOn(owner, { issuer, domain });
+    dns.set(domain, singleSignOn.verificationRecord);
+    expect((await verify(owner)).userErrors).toEqual([]);
+    return singleSignOn;
+  }
+
   /** Connects a new organisation to the issuer and proves its domain. */
   async function connect(issuer = hostile.url): Promise<Connected> {
     const organization = await shared.createOrganization("agent");
     const owner = await createSignedInUser(app, organization.id);
     const domain = newDomain();
-    const { singleSignOn } = await setSingleSignOn(owner, { issuer, domain });
-    dns.set(domain, singleSignOn.verificationRecord);
-    expect((await verify(owner)).userErrors).toEqual([]);
+    const singleSignOn = await proveDomain(owner, domain, issuer);
     const member = await userOf(organization.id, "dispatcher", domain);
     return { organization, owner, domain, member, callback: new URL(singleSignOn.redirectUri).pathname };
   }
@@ -128,6 +134,7 @@ export async function openSsoFixture() {
     dns,
     userOf,
     setSingleSignOn,
+    proveDomain,
     connect,
     answer,
     ssoSignIn,

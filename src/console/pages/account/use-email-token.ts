@@ -9,6 +9,8 @@ export interface EmailTokenView {
   kind: EmailTokenKind;
   email: string;
   organization_name: string | null;
+  /** Whether the link can be accepted with single sign-on instead of a password, or must. */
+  single_sign_on: "offered" | "required" | null;
   question: string | null;
   expires_at: string;
 }

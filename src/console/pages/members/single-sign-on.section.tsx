@@ -7,6 +7,8 @@ import { payloadOrThrow } from "../../app/api/user-errors.ts";
 import { notify } from "../../app/interaction/notify.tsx";
 import { useUnsavedInput } from "../../app/interaction/unsaved-changes.tsx";
 import { useSubmit } from "../../app/interaction/use-submit.ts";
+import { useSession } from "../../app/session/session.ts";
+import { signOut } from "../../app/session/sign-out.ts";
 import { ConfirmDialog } from "../../components/dialogs/confirm-dialog.tsx";
 import { CodeBlock } from "../../components/display/code-block.tsx";
 import { Timestamp } from "../../components/display/timestamp.tsx";
@@ -141,12 +143,16 @@ function DomainProof({ connection, onChange }: PartProps) {
 }
 
 function Removal({ onChange }: Pick<PartProps, "onChange">) {
+  const { user } = useSession();
   const [remove] = useMutation(RemoveSingleSignOnDocument);
   const [isOpen, dialog] = useDisclosure(false);
   const confirm = async (): Promise<void> => {
     payloadOrThrow((await remove()).data?.removeSingleSignOn);
+    // It has ended this session too.
+    if (user.by_sso) return await signOut();
     await onChange();
     notify("Single sign-on removed.");
+    return undefined;
   };
   return (
     <>
@@ -163,7 +169,8 @@ function Removal({ onChange }: Pick<PartProps, "onChange">) {
         isDangerous
         onConfirm={confirm}
       >
-        Your users sign in with their passwords again. Their sessions stay.
+        Everyone who signed in with it is signed out, you too. They sign in with their passwords again.
+        Without one, choose “Forgotten your password?” on the sign-in page.
       </ConfirmDialog>
     </>
   );
