@@ -1,9 +1,10 @@
 /** Passkeys: adding, signing in, confirming one's identity, and what the server refuses. */
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { resetTwoFactor } from "../../src/accounts/two-factor/reset.ts";
 import { NO_SOURCE } from "../../src/audit/api.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { systemActor } from "../../src/core/principal.ts";
+import * as accounts from "../support/accounts/accounts.fixture.ts";
 import {
   addPasskey,
   createPasskey,
@@ -11,31 +12,17 @@ import {
   type Ceremony,
   type TestPasskey,
 } from "../support/accounts/authenticator.ts";
-import { ACCOUNT_ENV, listMailsTo, randomClientIpHeader } from "../support/accounts/mails.ts";
-import {
-  createSessionClient,
-  createTestUser,
-  signIn,
-  type SessionClient,
-  type TestUser,
-} from "../support/accounts/session-client.ts";
-import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { ACCOUNT_ENV } from "../support/accounts/mails.ts";
 import { type AppInstance, startAppInstance } from "../support/app/app-instance.ts";
-import { expectData, expectFailure } from "../support/app/assertions.ts";
-import { type SharedApp, sharedApp } from "../support/app/shared-app.ts";
 import { startFaultProxy, withoutBackground } from "../support/database/fault-proxy.ts";
 import { eventually } from "../support/eventually.ts";
 
-let app: SharedApp;
-let agent: TestOrganization;
+const { createSessionClient, expectData, expectFailure, listMailsTo, randomClientIpHeader, signIn } =
+  accounts;
+const { app, agent, newUser, auditOf } = await accounts.openAccounts();
 
-beforeAll(async () => {
-  app = await sharedApp("api");
-  agent = await app.createOrganization("agent");
-});
-
-interface PasskeyUser extends TestUser {
-  browser: SessionClient;
+interface PasskeyUser extends accounts.TestUser {
+  browser: accounts.SessionClient;
   passkey: TestPasskey;
   /** Of the passkey, as the server lists it. */
   id: string;
@@ -49,31 +36,26 @@ async function passkeyUser(
     organizationId = agent.id,
   }: { api?: Pick<AppInstance, "call" | "url">; organizationId?: string } = {},
 ): Promise<PasskeyUser> {
-  const user = await createTestUser(app, { organizationId, role: "owner" });
+  const user = await newUser("owner", organizationId);
   const browser = await signIn(api, user);
   const passkey = createPasskey(api.url);
   const { id } = expectData(await addPasskey(browser, passkey, ceremony));
   return { ...user, userId: user.id, browser, passkey, id };
 }
 
-const actsOf = async (email: string) =>
-  await app.database.query<{ action: string; details: Record<string, unknown> }>(
-    sql`select action, details from audit_entry where actor = ${email} or subject = ${email} order by id`,
-  );
-
-const sessionOf = async (browser: SessionClient) => expectData(await browser.get("/auth/session"));
+const sessionOf = async (browser: accounts.SessionClient) => expectData(await browser.get("/auth/session"));
 
 async function expire(userId: string): Promise<void> {
   await app.database.query(sql`
     update user_session set authenticated_at = now() - interval '11 minutes' where user_id = ${userId}::uuid`);
 }
 
-const post = (browser: SessionClient, name: string, body: object) =>
+const post = (browser: accounts.SessionClient, name: string, body: object) =>
   browser.post(`/auth/passkey/${name}-passkey`, body);
 
 describe("adding a passkey", () => {
   it("asks the browser for one that needs no e-mail address and verifies its user", async () => {
-    const user = await createTestUser(app, { organizationId: agent.id, role: "viewer" });
+    const user = await newUser("viewer");
     const browser = await signIn(app, user);
     const options = expectData(await browser.get("/auth/passkey/generate-register-options"));
     expect(browser.cookie).toContain("__Host-waymark.passkey=");
@@ -93,13 +75,13 @@ describe("adding a passkey", () => {
     expect((await sessionOf(browser)).user.has_passkeys).toBe(true);
     const [listed] = expectData(await browser.get("/auth/passkey/list-user-passkeys"));
     expect(listed).toMatchObject({ id, name: "Laptop", lastUsedAt: null });
-    expect(await actsOf(email)).toContainEqual({ action: "passkey.added", details: { passkey: "Laptop" } });
+    expect(await auditOf(email)).toContainEqual({ action: "passkey.added", details: { passkey: "Laptop" } });
     const mail = (await listMailsTo(app, email)).find(({ kind }) => kind === "passkey_added");
     expect(mail?.text).toContain(`The passkey "Laptop" has just been added`);
   });
 
   it("needs a recent sign-in, to start and to finish", async () => {
-    const user = await createTestUser(app, { organizationId: agent.id, role: "owner" });
+    const user = await newUser("owner");
     const browser = await signIn(app, user);
     const { challenge } = expectData(await browser.get("/auth/passkey/generate-register-options"));
     await expire(user.id);
@@ -117,7 +99,7 @@ describe("adding a passkey", () => {
     ["answered another origin", { origin: "https://elsewhere.example" }, 400],
     ["answered another site", { rpId: "elsewhere.example" }, 400],
   ] as const)("is refused if it %s", async (_title, ceremony, status) => {
-    const user = await createTestUser(app, { organizationId: agent.id, role: "owner" });
+    const user = await newUser("owner");
     const browser = await signIn(app, user);
     expectFailure(await addPasskey(browser, createPasskey(app.url), ceremony), status);
     expect((await sessionOf(browser)).user.has_passkeys).toBe(false);
@@ -125,12 +107,12 @@ describe("adding a passkey", () => {
 
   it("is refused for a passkey that another user has", async () => {
     const { passkey } = await passkeyUser();
-    const user = await createTestUser(app, { organizationId: agent.id, role: "owner" });
+    const user = await newUser("owner");
     expectFailure(await addPasskey(await signIn(app, user), passkey), 400);
   });
 
   it("is refused to open a second session", async () => {
-    const user = await createTestUser(app, { organizationId: agent.id, role: "owner" });
+    const user = await newUser("owner");
     const browser = await signIn(app, user);
     const { challenge } = expectData(await browser.get("/auth/passkey/generate-register-options"));
     const response = createPasskey(app.url).attest(challenge);
@@ -169,7 +151,7 @@ describe("signing in with a passkey", () => {
     const browser = createSessionClient(app);
     expectData(await signInWithPasskey(browser, passkey));
     expect((await sessionOf(browser)).user).toMatchObject({ email, by_sso: false });
-    expect((await actsOf(email)).at(-1)).toEqual({
+    expect((await auditOf(email)).at(-1)).toEqual({
       action: "session.opened",
       details: { passkey: "Laptop" },
     });
@@ -209,7 +191,7 @@ describe("signing in with a passkey", () => {
     const { session_id: session } = await sessionOf(browser);
     expectData(await signInWithPasskey(browser, passkey));
     expect((await sessionOf(browser)).session_id).toBe(session);
-    expect((await actsOf(email)).at(-1)?.action).toBe("session.reauthenticated");
+    expect((await auditOf(email)).at(-1)?.action).toBe("session.reauthenticated");
     expectData(await browser.get("/auth/passkey/generate-register-options"));
   });
 
@@ -234,7 +216,7 @@ describe("signing in with a passkey", () => {
     expectFailure(await signInWithPasskey(browser, passkey, ceremony), status);
     expectFailure(await browser.get("/auth/session"), 401);
     await eventually(async () =>
-      expect((await actsOf(email)).at(-1)).toEqual({
+      expect((await auditOf(email)).at(-1)).toEqual({
         action: "session.sign_in_failed",
         details: { step: "passkey", passkey: "Laptop" },
       }),
@@ -249,7 +231,7 @@ describe("signing in with a passkey", () => {
       400,
     );
     await eventually(async () =>
-      expect((await actsOf(email)).at(-1)).toEqual({
+      expect((await auditOf(email)).at(-1)).toEqual({
         action: "session.sign_in_failed",
         details: { step: "passkey", passkey: "Laptop", reason: "cloned" },
       }),
@@ -336,7 +318,7 @@ describe("a user's passkeys", () => {
     expectData(await post(browser, "delete", { id }));
     expect((await sessionOf(browser)).user.has_passkeys).toBe(false);
     expectFailure(await signInWithPasskey(createSessionClient(app), passkey), 401);
-    expect((await actsOf(email)).at(-1)).toEqual({
+    expect((await auditOf(email)).at(-1)).toEqual({
       action: "passkey.removed",
       details: { passkey: "Work laptop" },
     });
@@ -375,7 +357,7 @@ describe("a user's passkeys", () => {
     const deps = { database: app.database, mails: { enqueue: async () => undefined }, pageUrl: String };
     await resetTwoFactor(deps, { ...NO_SOURCE, actor: systemActor }, email);
     expectFailure(await signInWithPasskey(createSessionClient(app), passkey), 401);
-    expect((await actsOf(email)).at(-1)).toEqual({
+    expect((await auditOf(email)).at(-1)).toEqual({
       action: "two_factor.reset",
       details: { sessions_ended: 1, passkeys_removed: 1 },
     });

@@ -12,11 +12,10 @@ import { begin, type Claimed, newDomain, openSsoFixture, REMOVE } from "../suppo
 
 const { createSessionClient, expectData, expectFailure, waitForMail, VALID_PASSWORD } = accounts;
 let sso: Awaited<ReturnType<typeof openSsoFixture>>;
-let actsOf: Awaited<ReturnType<typeof accounts.openAccounts>>["actsOf"];
+const { actsOf } = await accounts.openAccounts();
 
 beforeAll(async () => {
   sso = await openSsoFixture();
-  ({ actsOf } = await accounts.openAccounts(sso.shared));
 });
 beforeEach(() => {
   Object.assign(sso.hostile, { isDown: false, forgery: {}, tokenRequests: [] });

@@ -5,6 +5,7 @@ import { cliAuditContext } from "../../src/cli/context.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { toTypedId } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
+import { openAccounts } from "../support/accounts/accounts.fixture.ts";
 import { CLIENT, type Forgery, startHostileIssuer } from "../support/accounts/identity-provider.ts";
 import { ACCOUNT_ENV, listMailsTo } from "../support/accounts/mails.ts";
 import {
@@ -31,6 +32,7 @@ import { eventually } from "../support/eventually.ts";
 import { graphql, queryData } from "../support/graphql/client.ts";
 
 let sso: Awaited<ReturnType<typeof openSsoFixture>>;
+const { auditOf } = await openAccounts();
 
 beforeAll(async () => {
   sso = await openSsoFixture();
@@ -41,11 +43,6 @@ beforeEach(() => {
 afterAll(() => sso[Symbol.asyncDispose]());
 
 const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds;
-
-const actsOf = async (email: string) =>
-  await sso.shared.database.query<{ action: string; details: Record<string, unknown> }>(
-    sql`select action, details from audit_entry where actor = ${email} or subject = ${email} order by id`,
-  );
 
 describe("a sign-in", () => {
   it("of an operator goes through oidc-provider with PKCE, state and nonce, and needs no second factor", async () => {
@@ -112,7 +109,7 @@ describe("a sign-in", () => {
       return former;
     };
     expectData(await createSessionClient(sso.app, await confirm(browser)).get("/auth/session"));
-    expect((await actsOf(member.email)).at(-1)?.action).toBe("session.reauthenticated");
+    expect((await auditOf(member.email)).at(-1)?.action).toBe("session.reauthenticated");
     const former = await confirm(await signIn(sso.app, member));
     expectFailure(await createSessionClient(sso.app, former).get("/auth/session"), 401);
   });
@@ -140,7 +137,7 @@ describe("a sign-in", () => {
       { email: member.email },
     );
     expect(expectData(await renamed.browser.get("/auth/session")).user.email).toBe(member.email);
-    expect((await actsOf(member.email)).at(-1)).toEqual({
+    expect((await auditOf(member.email)).at(-1)).toEqual({
       action: "session.opened",
       details: { single_sign_on: sso.hostile.url, provider_email: other.email },
     });
@@ -220,7 +217,7 @@ describe("a refused sign-in", () => {
     expect(await refused({ email: foreign.email })).toBe("/sign-in?error=sso_refused");
     expect(await refused(at, { operator: true })).toBe("/sign-in?error=sso_refused");
     const acts = await eventually(async () => {
-      const found = (await actsOf(member.email)).filter(({ action }) => action === "session.sign_in_failed");
+      const found = (await auditOf(member.email)).filter(({ action }) => action === "session.sign_in_failed");
       expect(found).toHaveLength(1);
       return found;
     });
@@ -342,7 +339,7 @@ describe("a connection", () => {
     );
     expect(row?.client_secret).toMatch(/^s1\./);
     expect((await owner.queryData(REMOVE)).removeSingleSignOn.userErrors).toEqual([]);
-    const acts = (await actsOf(owner.email))
+    const acts = (await auditOf(owner.email))
       .map(({ action }) => action)
       .filter((name) => name.startsWith("sso."));
     expect(acts).toEqual(["sso.connected", "sso.changed", "sso.removed"]);
@@ -368,7 +365,7 @@ describe("a connection", () => {
     expectFailure(await browser.get("/auth/session"), 401);
     for (const kept of [withPassword, owner.client, other.browser])
       expectData(await kept.get("/auth/session"));
-    expect((await actsOf(owner.email)).at(-1)).toMatchObject({
+    expect((await auditOf(owner.email)).at(-1)).toMatchObject({
       action: change ? "sso.changed" : "sso.removed",
       details: { sessions_ended: 1 },
     });
@@ -379,7 +376,7 @@ describe("a connection", () => {
     const { browser } = await sso.ssoSignIn(member);
     await sso.setSingleSignOn(owner, { domain: newDomain() });
     expectData(await browser.get("/auth/session"));
-    expect((await actsOf(owner.email)).at(-1)?.details).not.toHaveProperty("sessions_ended");
+    expect((await auditOf(owner.email)).at(-1)?.details).not.toHaveProperty("sessions_ended");
   });
 
   it("has one organisation per domain: the first that proves it", async () => {

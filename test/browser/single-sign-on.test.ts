@@ -56,7 +56,7 @@ it("connects a provider, signs in with it, and confirms the identity there", asy
   await page.goto("/sign-in?next=%2Fmembers");
   await page.getByRole("button", { name: "Sign in with single sign-on" }).click();
   await page.getByLabel("E-mail address at your organisation").fill(email);
-  await page.getByRole("button", { name: "Continue to your identity provider" }).click();
+  await page.getByRole("button", { name: "Continue with single sign-on" }).click();
   await expectVisible(section.getByText(new RegExp(`^${domain} was verified`)));
   expect(new URL(page.url()).pathname).toBe("/members");
 

@@ -1,93 +1,78 @@
 /** The hooks of a signed-in user's changes to their own account: two-factor authentication, and signing out. */
-import type { GenericEndpointContext } from "better-auth";
 import { APIError } from "better-auth/api";
 import { requireFreshAuthentication } from "../../core/fresh-authentication.ts";
+import type { Reader } from "../../core/postgres/database.ts";
+import type { AccountContext } from "../context.ts";
 import { UserCredential } from "../credential.entity.ts";
 import { requirePasskeyOf } from "../passkeys/hooks.ts";
 import { FORGOTTEN_PASSWORD_PATH, twoFactorChangedMail } from "../passwords/mails.ts";
 import { UserVerification } from "../sessions/entity.ts";
 import type { SessionPrincipal } from "../sessions/session-principal.ts";
 import { revokeSessions } from "../user.service.ts";
-import { authRequest } from "./auth-request.ts";
+import { authRequest, type EndpointHooks, signedInUser } from "./auth-request.ts";
 import { recordUserEvent } from "./client-info.ts";
 import { cookieAttributes, TWO_FACTOR_COOKIE } from "./cookies.ts";
-import type { AccountContext } from "../context.ts";
 
-type Endpoint = GenericEndpointContext;
+export function accountHooks(context: AccountContext): EndpointHooks {
+  const { database, mails, pageUrl } = context;
+  const mailChange = (on: Parameters<typeof mails.enqueue>[0], { user }: SessionPrincipal, isOn: boolean) =>
+    mails.enqueue(on, twoFactorChangedMail(user.email, isOn, pageUrl(FORGOTTEN_PASSWORD_PATH)));
+  return {
+    before: {
+      "/two-factor/enable": async () => {
+        await requirePasskeyOf(database, signedInUser());
+        await takePasswordAttempt(context);
+      },
+      "/two-factor/disable": async () => {
+        if (signedInUser().user.requiresTwoFactor)
+          throw new APIError("CONFLICT", {
+            code: "TWO_FACTOR_REQUIRED",
+            message: "Your account must use two-factor authentication",
+          });
+        await takePasswordAttempt(context);
+      },
+      "/two-factor/generate-backup-codes": () => takePasswordAttempt(context),
+    },
+    after: {
+      // The next code turns two-factor authentication on. It must not complete an older sign-in.
+      "/two-factor/enable": async (endpoint) =>
+        void endpoint.setCookie(TWO_FACTOR_COOKIE, "", { ...cookieAttributes, maxAge: 0 }),
+      "/two-factor/verify-totp": async (endpoint) => {
+        const { principal } = authRequest();
+        if (!principal || principal.user.hasTwoFactor) return;
+        await database.transaction(async (tx) => {
+          const token = endpoint.context.newSession?.session.token ?? null;
+          const ended = await revokeSessions(tx, principal.user.id, { token });
+          await record(tx, "two_factor.enabled", { sessions_ended: ended });
+          await mailChange(tx, principal, true);
+        });
+      },
+      "/two-factor/disable": async () => {
+        const principal = signedInUser();
+        await database.transaction(async (tx) => {
+          await tx.em().nativeDelete(UserVerification, { value: principal.user.id });
+          await record(tx, "two_factor.disabled");
+          await mailChange(tx, principal, false);
+        });
+      },
+      "/two-factor/generate-backup-codes": () => record(database, "recovery_codes.regenerated"),
+      "/sign-out": () => record(database, "session.closed"),
+    },
+  };
+}
 
-const withPassword = new Set([
-  "/two-factor/enable",
-  "/two-factor/disable",
-  "/two-factor/generate-backup-codes",
-]);
-
-/**
- * Takes an attempt at the password. Without one, a recent sign-in is needed instead, and in addition to it if a code protects the
- * account.
- */
-export async function beforeChange(context: AccountContext, { path }: Endpoint): Promise<void> {
+/** Without a password, a recent sign-in is needed instead, and in addition to it if a code protects the account. */
+async function takePasswordAttempt({ database, clock, throttle }: AccountContext): Promise<void> {
   const request = authRequest();
-  const { principal } = request;
-  if (!principal || !withPassword.has(path)) return;
-  const { id, hasTwoFactor, requiresTwoFactor } = principal.user;
-  if (path === "/two-factor/enable") await requirePasskeyOf(context.database, principal);
-  if (path === "/two-factor/disable" && requiresTwoFactor)
-    throw new APIError("CONFLICT", {
-      code: "TWO_FACTOR_REQUIRED",
-      message: "Your account must use two-factor authentication",
-    });
-  const { database, clock, throttle } = context;
-  if (
-    hasTwoFactor ||
-    (await database.em().count(UserCredential, { user: id, password: { $ne: null } })) === 0
-  )
+  const principal = signedInUser();
+  const { id, hasTwoFactor } = principal.user;
+  const password = { user: id, password: { $ne: null } };
+  if (hasTwoFactor || (await database.em().count(UserCredential, password)) === 0)
     requireFreshAuthentication(principal, clock.now());
   request.attempts = [["password-account", id]];
   await throttle.take(...request.attempts);
 }
 
-export async function afterChange(context: AccountContext, endpoint: Endpoint): Promise<void> {
-  const { principal, client } = authRequest();
-  if (!principal) return;
-  const { database } = context;
-  const { id, hasTwoFactor } = principal.user;
-  switch (endpoint.path) {
-    case "/two-factor/enable":
-      // The next code turns two-factor authentication on. It must not complete an older sign-in.
-      endpoint.setCookie(TWO_FACTOR_COOKIE, "", { ...cookieAttributes, maxAge: 0 });
-      return;
-    case "/two-factor/verify-totp": {
-      if (hasTwoFactor) return;
-      await database.transaction(async (tx) => {
-        const kept = endpoint.context.newSession?.session.token ?? null;
-        const details = { sessions_ended: await revokeSessions(tx, id, { token: kept }) };
-        await recordUserEvent(tx, principal, client, { action: "two_factor.enabled", details });
-        await mailChange(context, tx, principal, true);
-      });
-      return;
-    }
-    case "/two-factor/disable":
-      await database.transaction(async (tx) => {
-        await tx.em().nativeDelete(UserVerification, { value: id });
-        await recordUserEvent(tx, principal, client, { action: "two_factor.disabled" });
-        await mailChange(context, tx, principal, false);
-      });
-      return;
-    case "/two-factor/generate-backup-codes":
-      await recordUserEvent(database, principal, client, { action: "recovery_codes.regenerated" });
-      return;
-    case "/sign-out":
-      await recordUserEvent(database, principal, client, { action: "session.closed" });
-      return;
-    default:
-  }
-}
-
-function mailChange(
-  { mails, pageUrl }: AccountContext,
-  on: Parameters<AccountContext["mails"]["enqueue"]>[0],
-  { user: { email } }: SessionPrincipal,
-  isOn: boolean,
-): Promise<void> {
-  return mails.enqueue(on, twoFactorChangedMail(email, isOn, pageUrl(FORGOTTEN_PASSWORD_PATH)));
+async function record(on: Reader, action: string, details: Record<string, unknown> = {}): Promise<void> {
+  await recordUserEvent(on, signedInUser(), authRequest().client, { action, details });
 }

@@ -1,5 +1,6 @@
 /** Passes requests of the routes below `/auth` to better-auth, with what its hooks need to know about them. */
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { GenericEndpointContext } from "better-auth";
 import type { EntityManager } from "@mikro-orm/postgresql";
 import { AppError, invariant } from "../../core/errors.ts";
 import type { Reader } from "../../core/postgres/database.ts";
@@ -18,7 +19,14 @@ export const AUTH_PATH = "/auth";
 export const CLIENT_IP_HEADER = "x-waymark-client-ip";
 const MAX_USER_AGENT_LENGTH = 300;
 
-export interface AuthCaller {
+export interface AuthCall {
+  readonly method: string;
+  /** Of the service, as the browser knows it; for installations without PUBLIC_URL. */
+  readonly origin: string;
+  /** Below `/auth`, with the query. */
+  readonly path: string;
+  /** Parsed JSON; undefined without a body. */
+  readonly body: unknown;
   readonly client: ClientInfo;
   /** Null on routes that need no session. */
   readonly principal: SessionPrincipal | null;
@@ -26,15 +34,13 @@ export interface AuthCaller {
   readonly external: <Value>(call: () => Promise<Value>) => Promise<Value>;
 }
 
-export interface AuthRequest extends AuthCaller {
+export interface AuthRequest extends AuthCall {
   /** Keeps what it has read, so that an audit entry doesn't read the user again. */
   readonly em: EntityManager;
   /** Attempts to refund if the request succeeds. */
   attempts: readonly ThrottleAttempt[];
   /** The user as read before the password or code was checked: a change meanwhile ends the new session. */
   user: User | null;
-  /** Of the service, as the browser knows it. */
-  readonly origin: string;
   /** Of a single sign-on: the provider, and as the library uses it. */
   idp: IdentityProvider | null;
   provider: OAuthProvider<Claims> | null;
@@ -46,6 +52,15 @@ export interface AuthRequest extends AuthCaller {
   failure: SsoError | null;
 }
 
+/** `returned`: the library's answer, after the endpoint. */
+type Hook = (endpoint: GenericEndpointContext & { context: { returned?: unknown } }) => Promise<unknown>;
+
+/** What Waymark does before and after the library's endpoints, by their paths. The result changes the request or the answer. */
+export interface EndpointHooks {
+  readonly before: Readonly<Record<string, Hook>>;
+  readonly after: Readonly<Record<string, Hook>>;
+}
+
 const current = new AsyncLocalStorage<AuthRequest>();
 
 /** The request that a hook runs for. */
@@ -55,14 +70,11 @@ export function authRequest(): AuthRequest {
   return request;
 }
 
-export interface AuthCall extends AuthCaller {
-  readonly method: string;
-  /** Of the request, for installations without PUBLIC_URL. */
-  readonly origin: string;
-  /** Below `/auth`, with the query. */
-  readonly path: string;
-  /** Parsed JSON; undefined without a body. */
-  readonly body: unknown;
+/** The principal of a hook whose route needs a session. */
+export function signedInUser(): SessionPrincipal {
+  const { principal } = authRequest();
+  invariant(principal, "the route needs a session");
+  return principal;
 }
 
 interface AuthHandler {
@@ -75,8 +87,9 @@ interface AuthHandler {
 /** Returns the library's response. Throws AppErrors of the hooks. */
 export async function handleAuthRequest(
   { auth, database, diagnostics, publicUrl }: AuthHandler,
-  { method, origin, path, body, client, principal, external }: AuthCall,
+  call: AuthCall,
 ): Promise<Response> {
+  const { method, origin, path, body, client, principal } = call;
   const { cookie, ipAddress, userAgent } = client;
   const url = new URL(`${publicUrl ?? origin}${AUTH_PATH}${path}`);
   const headers = new Headers({ [CLIENT_IP_HEADER]: ipAddress, origin: url.origin });
@@ -92,10 +105,7 @@ export async function handleAuthRequest(
     ...(body !== undefined && { body: toJson(body) }),
   });
   const state: AuthRequest = {
-    client,
-    principal,
-    external,
-    origin,
+    ...call,
     em: database.em(),
     attempts: [],
     user: null,

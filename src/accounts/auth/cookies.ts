@@ -3,6 +3,7 @@
  * all paths.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { parseCookies } from "better-auth/cookies";
 
 /** Of the library's other cookies. */
 export const COOKIE_PREFIX = "__Host-waymark";
@@ -16,9 +17,8 @@ const MAX_COOKIE_VALUE_LENGTH = 512;
 
 /** Returns the value, or null if the cookie is missing, malformed or not signed with `key`, as the library signs it. */
 export function readSignedCookie(cookie: string | undefined, name: string, key: string): string | null {
-  const value = findCookieValue(cookie, name);
-  if (value === null || value.length > MAX_COOKIE_VALUE_LENGTH) return null;
-  const text = decodeOrEmpty(value);
+  const text = parseCookies(cookie ?? "").get(name) ?? "";
+  if (text.length > MAX_COOKIE_VALUE_LENGTH) return null;
   const dot = text.lastIndexOf(".");
   if (dot < 1) return null;
   const signed = text.slice(0, dot);
@@ -35,20 +35,4 @@ export function withoutCookie(cookie: string, name: string): string {
     .split(";")
     .filter((part) => !part.trim().startsWith(`${name}=`))
     .join(";");
-}
-
-function findCookieValue(cookie: string | undefined, name: string): string | null {
-  for (const part of cookie?.split(";") ?? []) {
-    const equals = part.indexOf("=");
-    if (part.slice(0, equals).trim() === name) return part.slice(equals + 1).trim();
-  }
-  return null;
-}
-
-function decodeOrEmpty(value: string): string {
-  try {
-    return decodeURIComponent(value);
-  } catch {
-    return "";
-  }
 }

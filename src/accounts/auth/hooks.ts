@@ -6,18 +6,12 @@ import { User } from "../../organizations/api.ts";
 import type { AccountContext } from "../context.ts";
 import { accountEmail, normalizeEmail } from "../fields.ts";
 import { MAX_PASSWORD_LENGTH } from "../passwords/rules.ts";
-import {
-  afterPasskey,
-  beforePasskey,
-  isPasskeyPath,
-  PASSKEY_SIGN_IN,
-  refusedPasskey,
-} from "../passkeys/hooks.ts";
+import { PASSKEY_SIGN_IN, passkeyHooks, refusedPasskey } from "../passkeys/hooks.ts";
 import { passkeySchema } from "../passkeys/plugin.ts";
 import { SSO_CALLBACK, SSO_START, SsoHooks } from "../sso/hooks.ts";
 import { isActive, PASSKEY_SESSION, UserSession } from "../sessions/entity.ts";
-import { afterChange, beforeChange } from "./account-hooks.ts";
-import { authRequest } from "./auth-request.ts";
+import { accountHooks } from "./account-hooks.ts";
+import { authRequest, type EndpointHooks } from "./auth-request.ts";
 import { recordFailedSignIn, recordUserEvent } from "./client-info.ts";
 import { cookieAttributes, readSignedCookie, SESSION_COOKIE, TWO_FACTOR_COOKIE } from "./cookies.ts";
 import { KnownBrowsers } from "./known-browser.ts";
@@ -48,6 +42,17 @@ const signInSteps: Readonly<Record<string, keyof typeof failedOutcomes>> = {
 /** The last plugin, so that `after` sees what the others decided. */
 export function waymarkPlugin(context: AccountContext, sso: SsoHooks) {
   const signIn = new SignInHooks(context);
+  const [account, passkey] = [accountHooks(context), passkeyHooks(context)];
+  const after = { ...account.after, ...passkey.after };
+  const before: EndpointHooks["before"] = {
+    ...account.before,
+    ...passkey.before,
+    "/sign-in/email": (endpoint) => signIn.beforePassword(endpoint),
+    "/two-factor/verify-totp": (endpoint) => signIn.beforeCode(endpoint),
+    "/two-factor/verify-backup-code": (endpoint) => signIn.beforeCode(endpoint),
+    [SSO_START]: (endpoint) => sso.start(endpoint),
+    [SSO_CALLBACK]: (endpoint) => sso.callback(endpoint),
+  };
   return {
     id: "waymark",
     schema: passkeySchema,
@@ -67,32 +72,23 @@ export function waymarkPlugin(context: AccountContext, sso: SsoHooks) {
       before: [
         {
           matcher: () => true,
-          handler: createAuthMiddleware(async (endpoint) => {
-            const { path } = endpoint;
-            if (path === "/sign-in/email") return await signIn.beforePassword(endpoint);
-            if (path === SSO_START) return await sso.start(endpoint);
-            if (path === SSO_CALLBACK) return await sso.callback(endpoint);
-            if (signInSteps[path] === "two_factor") return await signIn.beforeCode(endpoint);
-            if (isPasskeyPath(path)) return await beforePasskey(context, endpoint);
-            return await beforeChange(context, endpoint);
-          }),
+          handler: createAuthMiddleware(async (endpoint) => await before[endpoint.path]?.(endpoint)),
         },
       ],
       after: [
         {
           matcher: () => true,
           handler: createAuthMiddleware(async (endpoint) => {
-            const { returned } = endpoint.context;
+            const { path } = endpoint;
+            const { returned, newSession } = endpoint.context;
             if (isAPIError(returned) && returned.status !== "FOUND") {
               signIn.countFailure(endpoint, returned);
               throw translate(returned);
             }
-            if (endpoint.path === SSO_CALLBACK && !endpoint.context.newSession)
-              throw sso.refuse(endpoint, locationOf(returned));
+            if (path === SSO_CALLBACK && !newSession) throw sso.refuse(endpoint, locationOf(returned));
             await context.throttle.refund(...authRequest().attempts);
-            if (isSignIn(endpoint.path)) await signIn.complete(endpoint);
-            else await afterChange(context, endpoint);
-            return isPasskeyPath(endpoint.path) ? await afterPasskey(context, endpoint) : undefined;
+            if (isSignIn(path)) await signIn.complete(endpoint);
+            return await after[path]?.(endpoint);
           }),
         },
       ],
@@ -278,20 +274,17 @@ class SignInHooks {
 const withEpoch = (verification: object) =>
   Promise.resolve({ data: { ...verification, epoch: authRequest().user?.epoch ?? null } });
 
-/** Removes the provider's tokens, which nothing needs after the sign-in. */
+/** The provider's tokens, which nothing needs after the sign-in. */
+const tokens = [
+  "accessToken",
+  "refreshToken",
+  "idToken",
+  "accessTokenExpiresAt",
+  "refreshTokenExpiresAt",
+  "scope",
+];
 const withoutTokens = () =>
-  Promise.resolve({
-    data: Object.fromEntries(
-      [
-        "accessToken",
-        "refreshToken",
-        "idToken",
-        "accessTokenExpiresAt",
-        "refreshTokenExpiresAt",
-        "scope",
-      ].map((name) => [name, undefined]),
-    ),
-  });
+  Promise.resolve({ data: Object.fromEntries(tokens.map((name) => [name, undefined])) });
 
 const bodyOf = (body: unknown): Record<string, unknown> => (body ?? {}) as Record<string, unknown>;
 

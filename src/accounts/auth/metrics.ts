@@ -1,12 +1,9 @@
 /** Metrics of password hashing and sign-in. */
 import { Counter, type Registry } from "prom-client";
 
-export interface AuthMetrics {
-  readonly passwordHashes: Counter;
-  readonly signInAttempts: Counter<"outcome">;
-}
+export type AuthMetrics = ReturnType<typeof createAuthMetrics>;
 
-export function createAuthMetrics(registry: Registry): AuthMetrics {
+export function createAuthMetrics(registry: Registry) {
   const registers = [registry];
   return {
     passwordHashes: new Counter({

@@ -5,8 +5,9 @@ import { z } from "zod";
 import { AppError } from "../../core/errors.ts";
 import { requireFreshAuthentication } from "../../core/fresh-authentication.ts";
 import type { Reader } from "../../core/postgres/database.ts";
+import type { Transaction } from "../../core/postgres/transaction.ts";
 import { User } from "../../organizations/api.ts";
-import { authRequest } from "../auth/auth-request.ts";
+import { authRequest, type EndpointHooks, signedInUser } from "../auth/auth-request.ts";
 import { recordUserEvent } from "../auth/client-info.ts";
 import type { AccountContext } from "../context.ts";
 import { parseOrThrow, passkeyNameField } from "../fields.ts";
@@ -30,10 +31,6 @@ const id = z.uuid({ error: "must be the id of a passkey" });
 const removeBody = z.strictObject({ id });
 const renameBody = z.strictObject({ id, name: passkeyNameField });
 
-export function isPasskeyPath(path: string): boolean {
-  return path.startsWith("/passkey/");
-}
-
 export async function hasPasskeys(on: Reader, userId: string): Promise<boolean> {
   return (await on.em().count(UserPasskey, { user: userId })) > 0;
 }
@@ -47,61 +44,94 @@ export async function requirePasskeyOf(on: Reader, { user }: SessionPrincipal): 
     throw new AppError("ForbiddenException", "Confirm your identity with your passkey first");
 }
 
-/** Checks the request. Throws AppErrors. */
-export async function beforePasskey(context: AccountContext, { path, body = {} }: Endpoint) {
-  const { database, clock, throttle } = context;
-  const request = authRequest();
-  const { client, em, principal } = request;
-  if (path === SIGN_IN_OPTIONS || path === PASSKEY_SIGN_IN)
-    await throttle.take(["sso-address", client.ipAddress]);
-  if (path === PASSKEY_SIGN_IN) {
-    const { response } = parseOrThrow(signInBody, body);
-    const where = { credentialId: response.id };
-    const populate = ["user.organization"] as const;
-    request.passkey = await em.findOne(UserPasskey, where, { populate, strategy: "joined" });
-    request.user = request.passkey?.user ?? null;
-  }
-  if (!principal || path === "/passkey/list-user-passkeys") return undefined;
-  await requirePasskeyOf(database, principal);
-  const user = principal.user.id;
-  if (path !== "/passkey/update-passkey") requireFreshAuthentication(principal, clock.now());
-  if (path === REMOVE || path === "/passkey/update-passkey") {
-    const given = parseOrThrow(path === REMOVE ? removeBody : renameBody, body);
-    request.passkey = await em.findOne(UserPasskey, { id: given.id, user });
-    if (!request.passkey) throw new AppError("NotFoundException", "You have no such passkey");
-    return { context: { body: given } };
-  }
-  if ((await em.count(UserPasskey, { user })) >= MAX_PASSKEYS) throw tooManyPasskeys();
-  return path === REGISTER ? { context: { body: parseOrThrow(registerBody, body) } } : undefined;
+export function passkeyHooks(context: AccountContext): EndpointHooks {
+  const { database, throttle } = context;
+  const takeAttempt = () => throttle.take(["sso-address", authRequest().client.ipAddress]);
+  return {
+    before: {
+      [SIGN_IN_OPTIONS]: takeAttempt,
+      [PASSKEY_SIGN_IN]: async ({ body = {} }) => {
+        await takeAttempt();
+        const request = authRequest();
+        const where = { credentialId: parseOrThrow(signInBody, body).response.id };
+        const populate = ["user.organization"] as const;
+        request.passkey = await request.em.findOne(UserPasskey, where, { populate, strategy: "joined" });
+        request.user = request.passkey?.user ?? null;
+      },
+      "/passkey/generate-register-options": () => requireRoom(context),
+      [REGISTER]: async ({ body = {} }) => {
+        await requireRoom(context);
+        return { context: { body: parseOrThrow(registerBody, body) } };
+      },
+      [REMOVE]: async ({ body = {} }) => {
+        await requireFresh(context);
+        return await findOwn(parseOrThrow(removeBody, body));
+      },
+      "/passkey/update-passkey": async ({ body = {} }) => {
+        await requirePasskeyOf(database, signedInUser());
+        return await findOwn(parseOrThrow(renameBody, body));
+      },
+    },
+    after: {
+      [SIGN_IN_OPTIONS]: (endpoint) =>
+        endpoint.json({ ...(endpoint.context.returned as object), userVerification: "required" }),
+      [REGISTER]: async ({ context: { returned } }) => {
+        const { id: added, name } = returned as { id: string; name: string };
+        const { user, sessionId } = signedInUser();
+        const isKept = await database.transactional(async (em, tx) => {
+          // Of registrations at the same moment, each counts after the former one.
+          await em.findOne(User, { id: user.id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+          if ((await em.count(UserPasskey, { user: user.id })) > MAX_PASSKEYS)
+            return (await em.nativeDelete(UserPasskey, { id: added })) === 0;
+          // The user has entered the password, and proved the new passkey.
+          const session = { id: sessionId, provider: null };
+          if (user.requiresTwoFactor && !user.hasTwoFactor)
+            await em.nativeUpdate(UserSession, session, { provider: PASSKEY_SESSION });
+          await recordChange(context, tx, { name, isAdded: true });
+          return true;
+        });
+        if (!isKept) throw tooManyPasskeys();
+      },
+      [REMOVE]: () =>
+        database.transaction((tx) =>
+          recordChange(context, tx, { name: String(authRequest().passkey?.name), isAdded: false }),
+        ),
+    },
+  };
 }
 
-/** Records and mails a change of the user's passkeys. Returns the library's answer if it must change. */
-export async function afterPasskey({ database, mails, pageUrl }: AccountContext, endpoint: Endpoint) {
-  const { principal, client, passkey } = authRequest();
-  const { path } = endpoint;
-  const { returned } = endpoint.context as { returned?: { id: string; name: string } };
-  if (path === SIGN_IN_OPTIONS) return await endpoint.json({ ...returned, userVerification: "required" });
-  if (!principal || (path !== REGISTER && path !== REMOVE)) return undefined;
-  const isAdded = path === REGISTER;
-  const name = passkey?.name ?? String(returned?.name);
-  const isOver = await database.transactional(async (em, tx) => {
-    // Of registrations at the same moment, each counts after the former one.
-    if (isAdded) await em.findOne(User, { id: principal.user.id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
-    if (isAdded && (await em.count(UserPasskey, { user: principal.user.id })) > MAX_PASSKEYS)
-      return await em.nativeDelete(UserPasskey, { id: String(returned?.id) });
-    // The user has entered the password, and proved the new passkey.
-    const { requiresTwoFactor, hasTwoFactor } = principal.user;
-    const session = { id: principal.sessionId, provider: null };
-    if (isAdded && requiresTwoFactor && !hasTwoFactor)
-      await em.nativeUpdate(UserSession, session, { provider: PASSKEY_SESSION });
-    const action = isAdded ? "passkey.added" : "passkey.removed";
-    await recordUserEvent(tx, principal, client, { action, details: { passkey: name } });
-    const url = pageUrl(FORGOTTEN_PASSWORD_PATH);
-    await mails.enqueue(tx, passkeyChangedMail(principal.user.email, { name, isAdded, url }));
-    return 0;
-  });
-  if (isOver) throw tooManyPasskeys();
-  return undefined;
+async function requireFresh({ clock, database }: AccountContext): Promise<void> {
+  const principal = signedInUser();
+  await requirePasskeyOf(database, principal);
+  requireFreshAuthentication(principal, clock.now());
+}
+
+async function requireRoom(context: AccountContext): Promise<void> {
+  await requireFresh(context);
+  const own = { user: signedInUser().user.id };
+  if ((await context.database.em().count(UserPasskey, own)) >= MAX_PASSKEYS) throw tooManyPasskeys();
+}
+
+/** Finds the user's passkey of the body. */
+async function findOwn<Body extends { readonly id: string }>(body: Body) {
+  const request = authRequest();
+  const own = { id: body.id, user: signedInUser().user.id };
+  request.passkey = await request.em.findOne(UserPasskey, own);
+  if (!request.passkey) throw new AppError("NotFoundException", "You have no such passkey");
+  return { context: { body } };
+}
+
+async function recordChange(
+  { mails, pageUrl }: AccountContext,
+  tx: Transaction,
+  { name, isAdded }: { name: string; isAdded: boolean },
+): Promise<void> {
+  const { client } = authRequest();
+  const principal = signedInUser();
+  const action = isAdded ? "passkey.added" : "passkey.removed";
+  await recordUserEvent(tx, principal, client, { action, details: { passkey: name } });
+  const url = pageUrl(FORGOTTEN_PASSWORD_PATH);
+  await mails.enqueue(tx, passkeyChangedMail(principal.user.email, { name, isAdded, url }));
 }
 
 const tooManyPasskeys = () =>

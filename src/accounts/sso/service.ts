@@ -41,26 +41,15 @@ export interface SsoDeps {
   readonly resolveTxt?: ResolveTxt | undefined;
 }
 
-export interface ConnectionInput {
-  readonly issuer: string;
-  readonly clientId: string;
+export interface ConnectionInput extends Pick<SsoConnection, "issuer" | "clientId" | "domain"> {
   /** Absent: the stored one. */
   readonly clientSecret?: string | undefined;
-  readonly domain: string;
 }
 
 export type SsoOffer = "offered" | "required";
 
 /** An owner's view. Without a connection everything but `redirectUri` is null. */
-export interface ConnectionView {
-  readonly redirectUri: string;
-  readonly issuer: string | null;
-  readonly clientId: string | null;
-  readonly domain: string | null;
-  /** The TXT record that proves the domain. */
-  readonly verificationRecord: string | null;
-  readonly verifiedAt: string | null;
-}
+type ConnectionView = ReturnType<typeof toView>;
 
 export class SsoService implements AsyncDisposable {
   readonly #deps: SsoDeps;
@@ -83,7 +72,7 @@ export class SsoService implements AsyncDisposable {
   /** Null for operators. */
   async view({ organizationId }: MemberGroup): Promise<ConnectionView | null> {
     if (organizationId === null) return null;
-    return this.#toView(organizationId, await this.#find({ organization: organizationId }));
+    return toView(this.#redirectUri(organizationId), await this.#find({ organization: organizationId }));
   }
 
   /** Throws BadRequestException for an issuer that can't be used. */
@@ -234,6 +223,10 @@ export class SsoService implements AsyncDisposable {
     return this.#deps.database.em().findOne(SsoConnection, where);
   }
 
+  #redirectUri(organizationId: string): string {
+    return this.#deps.pageUrl(callbackPath(organizationId));
+  }
+
   async #change(
     admin: MemberAdmin,
     change: (
@@ -248,7 +241,7 @@ export class SsoService implements AsyncDisposable {
         const { connection, action, details } = await change(em, former);
         await em.flush();
         await recordAuditEvent(em, { ...admin, action, organizationId, details });
-        return this.#toView(organizationId, connection);
+        return toView(this.#redirectUri(organizationId), connection);
       });
     } catch (error) {
       if (error instanceof UniqueConstraintViolationException) throw domainTakenError("This domain");
@@ -256,20 +249,22 @@ export class SsoService implements AsyncDisposable {
     }
   }
 
-  #toView(organizationId: string, connection: SsoConnection | null): ConnectionView {
-    return {
-      redirectUri: this.#deps.pageUrl(callbackPath(organizationId)),
-      issuer: connection?.issuer ?? null,
-      clientId: connection?.clientId ?? null,
-      domain: connection?.domain ?? null,
-      verificationRecord: connection && RECORD_PREFIX + connection.verificationToken,
-      verifiedAt: connection?.verifiedAt?.toISOString() ?? null,
-    };
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     for (const discovery of Object.values(this.#discoveries)) await discovery[Symbol.asyncDispose]();
   }
+}
+
+function toView(redirectUri: string, connection: SsoConnection | null) {
+  const { issuer = null, clientId = null, domain = null, verifiedAt = null } = connection ?? {};
+  const verificationRecord = connection && RECORD_PREFIX + connection.verificationToken;
+  return {
+    redirectUri,
+    issuer,
+    clientId,
+    domain,
+    verificationRecord,
+    verifiedAt: verifiedAt?.toISOString() ?? null,
+  };
 }
 
 interface ConnectionChange {

@@ -14,35 +14,35 @@ export function libraryRoutes(accounts: AccountServices, guards: SessionGuards):
   const router = Router({ caseSensitive: true });
   const { sameOriginForm, ownAccountForm } = guards;
   const answer = answerWith(accounts);
-  const post = (path: string, handlers: readonly RequestHandler[]): void =>
-    addRoute(router, { path, name: `/auth${path}` }, { post: [...handlers, answer] });
-  const get = (path: string, handlers: readonly RequestHandler[]): void =>
-    addRoute(router, { path, name: `/auth${path}` }, { get: [...handlers, answer] });
+  const add = (
+    method: "get" | "post",
+    guarding: readonly RequestHandler[],
+    ...paths: readonly string[]
+  ): void => {
+    for (const path of paths)
+      addRoute(
+        router,
+        { path, name: `/auth${path.replace(":id", "{id}")}` },
+        { [method]: [...guarding, answer] },
+      );
+  };
   /** The code completes a sign-in, or turns two-factor authentication on. */
-  const codeForm: RequestHandler[] = [
-    ...sameOriginForm,
-    (request, response, next) =>
-      request.headers.cookie?.includes(`${TWO_FACTOR_COOKIE}=`)
-        ? next()
-        : guards.ownAccount(request, response, next),
-  ];
+  const needsAccount: RequestHandler = (request, response, next) =>
+    request.headers.cookie?.includes(`${TWO_FACTOR_COOKIE}=`)
+      ? next()
+      : guards.ownAccount(request, response, next);
+  const signIn = [...sameOriginForm, requireSecureCookies];
+  const passkeyChanges = ["verify-registration", "update-passkey", "delete-passkey"];
+  const twoFactorChanges = ["enable", "disable", "generate-backup-codes"];
 
-  post("/sign-in/email", [...sameOriginForm, requireSecureCookies]);
-  post("/sign-in/social", [...sameOriginForm, requireSecureCookies]);
-  // The identity provider sends the browser here, from its own page. The state's cookie refuses the answers of others.
-  addRoute(router, { path: "/callback/:id", name: "/auth/callback/{id}" }, { get: [answer] });
-  post("/sign-out", [guards.sameOrigin, guards.ownAccount]);
-  post("/two-factor/enable", ownAccountForm);
-  post("/two-factor/disable", ownAccountForm);
-  post("/two-factor/generate-backup-codes", ownAccountForm);
-  post("/passkey/verify-authentication", [...sameOriginForm, requireSecureCookies]);
-  get("/passkey/generate-authenticate-options", []);
-  get("/passkey/generate-register-options", [guards.ownAccount]);
-  get("/passkey/list-user-passkeys", [guards.ownAccount]);
-  for (const name of ["verify-registration", "update-passkey", "delete-passkey"])
-    post(`/passkey/${name}`, ownAccountForm);
-  post("/two-factor/verify-totp", codeForm);
-  post("/two-factor/verify-backup-code", codeForm);
+  add("post", signIn, "/sign-in/email", "/sign-in/social", "/passkey/verify-authentication");
+  add("post", [...sameOriginForm, needsAccount], "/two-factor/verify-totp", "/two-factor/verify-backup-code");
+  add("post", ownAccountForm, ...passkeyChanges.map((name) => `/passkey/${name}`));
+  add("post", ownAccountForm, ...twoFactorChanges.map((name) => `/two-factor/${name}`));
+  add("post", [guards.sameOrigin, guards.ownAccount], "/sign-out");
+  add("get", [guards.ownAccount], "/passkey/generate-register-options", "/passkey/list-user-passkeys");
+  // The identity provider sends the browser to the second, from its own page. The state's cookie refuses the answers of others.
+  add("get", [], "/passkey/generate-authenticate-options", "/callback/:id");
   router.use(sendAuthError);
   return router;
 }

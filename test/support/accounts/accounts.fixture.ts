@@ -28,6 +28,12 @@ export async function openAccounts<App extends SharedApp = SharedApp>(given?: Ap
   const post = (path: string, body: object, headers = {}) =>
     createSessionClient(app).call(path, { method: "POST", body: JSON.stringify(body), headers });
 
+  /** Returns the entries of the audit log that a user made or that concern them, oldest first. */
+  const auditOf = (email: string) =>
+    app.database.query<{ action: string; details: Record<string, unknown> }>(
+      sql`select action, details from audit_entry where actor = ${email} or subject = ${email} order by id`,
+    );
+
   return {
     app,
     agent,
@@ -42,13 +48,9 @@ export async function openAccounts<App extends SharedApp = SharedApp>(given?: Ap
       const browser = await signIn(app, user);
       return { ...user, browser, ...(await enableTwoFactor(browser, user)) };
     },
-    /** Returns the actions in the audit log that a user did or that concern them, oldest first. */
-    actsOf: async (email: string): Promise<string[]> => {
-      const rows = await app.database.query<{ action: string }>(
-        sql`select action from audit_entry where actor = ${email} or subject = ${email} order by id`,
-      );
-      return rows.map(({ action }) => action);
-    },
+    auditOf,
+    /** Only the actions. */
+    actsOf: async (email: string): Promise<string[]> => (await auditOf(email)).map(({ action }) => action),
     /** Requests a link for a forgotten password and returns its token. */
     resetToken: async (email: string): Promise<string> => {
       await post("/auth/password/forgotten", { email });

@@ -17,7 +17,7 @@ const messages: Readonly<Record<string, string>> = {
   sso_suspended: "Your organisation is suspended. Contact the operator of this service.",
   sso_unavailable: "Your identity provider does not answer. Try again in a few minutes.",
   sso_wrong_account:
-    "The invitation is for another e-mail address than yours at your identity provider, or you already have an account there. Nothing was changed. Sign out at your provider, and open the link again.",
+    "The invitation is for another e-mail address than yours at your identity provider, or you already have an account here. Nothing was changed. Sign in there as the invited user, then open the link again.",
 };
 
 /** Null without an error. An unknown code has the general message: anyone can write one into a link. */

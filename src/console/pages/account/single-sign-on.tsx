@@ -90,14 +90,14 @@ export function SingleSignOn({
               data-autofocus
             />
             <Button type="submit" variant="default" loading={submit.isBusy} fullWidth>
-              Continue to your identity provider
+              Continue with single sign-on
             </Button>
           </Stack>
         </form>
       )}
       {offer.operators && (
         <SingleSignOnButton
-          label="Operators: sign in with single sign-on"
+          label="Operators: single sign-on"
           start={{ provider: "operators", callbackURL: next }}
           variant="subtle"
         />
