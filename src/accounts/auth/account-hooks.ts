@@ -73,6 +73,6 @@ async function takePasswordAttempt({ database, clock, throttle }: AccountContext
   await throttle.take(...request.attempts);
 }
 
-async function record(on: Reader, action: string, details: Record<string, unknown> = {}): Promise<void> {
+async function record(on: Reader, action: string, details?: Record<string, unknown>): Promise<void> {
   await recordUserEvent(on, signedInUser(), authRequest().client, { action, details });
 }
