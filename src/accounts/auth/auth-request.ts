@@ -55,7 +55,7 @@ export interface AuthRequest extends AuthCall {
 /** `returned`: the library's answer, after the endpoint. */
 type Hook = (endpoint: GenericEndpointContext & { context: { returned?: unknown } }) => Promise<unknown>;
 
-/** What Waymark does before and after the library's endpoints, by their paths. The result changes the request or the answer. */
+/** Waymark's steps before and after the library's endpoints, by path. A result replaces the request's body, or the answer. */
 export interface EndpointHooks {
   readonly before: Readonly<Record<string, Hook>>;
   readonly after: Readonly<Record<string, Hook>>;

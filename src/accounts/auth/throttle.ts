@@ -45,7 +45,7 @@ export const throttleLimits = {
   "form-site": tokenRate(60, 1 / 3, siteOf),
   /** Account requests that are answered by mail. Operators see the others too. */
   "request-total": tokenRate(120, 1 / 2),
-  /** Starts of single sign-on, and sign-ins with a passkey. Nobody guesses there, and a company's users share an IP address. */
+  /** Starts of single sign-on, and sign-ins with a passkey. No secret can be guessed there, and a company shares an IP address. */
   "sso-address": tokenRate(300, 1 / 30, networkOf),
   /** Uses and look-ups of e-mailed links. */
   "link-address": tokenRate(60, 1 / 12, networkOf),

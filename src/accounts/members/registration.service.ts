@@ -7,7 +7,7 @@ import { type AuditSource, recordAuditEvent } from "../../audit/api.ts";
 import type { UserRole } from "../../organizations/api.ts";
 import { parseOrThrow, plainText, userNameField } from "../fields.ts";
 import type { AccountContext } from "../context.ts";
-import type { EmailTokenKind } from "../email-token.entity.ts";
+import type { EmailToken, EmailTokenKind } from "../email-token.entity.ts";
 import { checkEmailToken, consumeEmailToken, invalidEmailToken } from "../email-token.service.ts";
 import { Invitation } from "../invitations/entity.ts";
 import { checkPassword } from "../passwords/rules.ts";
@@ -15,20 +15,16 @@ import { AccountRequest, AccountRequestNote } from "../requests/entity.ts";
 import type { SsoOffer } from "../sso/service.ts";
 import { insertUser, type Login } from "../user.service.ts";
 
-/** The link of an e-mail. */
-export interface EmailTokenLink {
-  readonly kind: EmailTokenKind;
-  readonly subjectId: string;
-  readonly email: string;
-  /** Absent: the link of the subject that is valid when it is used. */
-  readonly tokenHash?: Uint8Array;
-}
+/** Without `tokenHash`, the link of the subject that is valid when it is used. */
+export type EmailTokenLink = Readonly<
+  Pick<EmailToken, "kind" | "subjectId" | "email"> & Partial<Pick<EmailToken, "tokenHash">>
+>;
 
 /** Shown on the page that a link opens. */
 export interface EmailTokenView extends EmailTokenLink {
   /** Of a registration or an invitation. */
   readonly organizationId: string | null;
-  /** Whether its user can accept it by single sign-on, or must; null for other links. */
+  /** `offered`: its user can accept it by single sign-on; `required`: a password would not sign in. Null: only with a password. */
   readonly singleSignOn: SsoOffer | null;
   /** Null if the link concerns no organisation. */
   readonly organizationName: string | null;

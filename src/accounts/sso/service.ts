@@ -72,7 +72,7 @@ export class SsoService implements AsyncDisposable {
   /** Null for operators. */
   async view({ organizationId }: MemberGroup): Promise<ConnectionView | null> {
     if (organizationId === null) return null;
-    return toView(this.#redirectUri(organizationId), await this.#find({ organization: organizationId }));
+    return toView(this.#deps, organizationId, await this.#find({ organization: organizationId }));
   }
 
   /** Throws BadRequestException for an issuer that can't be used. */
@@ -188,7 +188,7 @@ export class SsoService implements AsyncDisposable {
     return (await this.offerTo(email, organization?.id ?? null)) === "required";
   }
 
-  /** Whether a user of the group can sign in with its identity provider, or must (SSO_ONLY). */
+  /** `offered`: a user of the group can sign in with its identity provider; `required`: only so (SSO_ONLY). */
   async offerTo(email: string, organizationId: string | null): Promise<SsoOffer | null> {
     const { operators, only } = this.#deps.ssoSettings;
     if (organizationId === null) return operators && (only === "none" ? "offered" : "required");
@@ -223,10 +223,6 @@ export class SsoService implements AsyncDisposable {
     return this.#deps.database.em().findOne(SsoConnection, where);
   }
 
-  #redirectUri(organizationId: string): string {
-    return this.#deps.pageUrl(callbackPath(organizationId));
-  }
-
   async #change(
     admin: MemberAdmin,
     change: (
@@ -241,7 +237,7 @@ export class SsoService implements AsyncDisposable {
         const { connection, action, details } = await change(em, former);
         await em.flush();
         await recordAuditEvent(em, { ...admin, action, organizationId, details });
-        return toView(this.#redirectUri(organizationId), connection);
+        return toView(this.#deps, organizationId, connection);
       });
     } catch (error) {
       if (error instanceof UniqueConstraintViolationException) throw domainTakenError("This domain");
@@ -254,7 +250,8 @@ export class SsoService implements AsyncDisposable {
   }
 }
 
-function toView(redirectUri: string, connection: SsoConnection | null) {
+function toView({ pageUrl }: SsoDeps, organizationId: string, connection: SsoConnection | null) {
+  const redirectUri = pageUrl(callbackPath(organizationId));
   const { issuer = null, clientId = null, domain = null, verifiedAt = null } = connection ?? {};
   const verificationRecord = connection && RECORD_PREFIX + connection.verificationToken;
   return {

@@ -125,15 +125,9 @@ function addPublicForms(
   post("/links/accept", ({ body, client }) => registrations.accept(body(), client));
   post("/links/check", async ({ body, client }) => {
     const link = await registrations.check(body(), client);
-    const { kind, email, organizationName, singleSignOn, question, expiresAt } = link;
-    return {
-      kind,
-      email,
-      organization_name: organizationName,
-      single_sign_on: singleSignOn,
-      question,
-      expires_at: expiresAt,
-    };
+    const { kind, email, question, expiresAt: expires_at } = link;
+    const names = { organization_name: link.organizationName, single_sign_on: link.singleSignOn };
+    return { kind, email, ...names, question, expires_at };
   });
 }
 

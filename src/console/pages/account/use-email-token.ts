@@ -9,7 +9,7 @@ export interface EmailTokenView {
   kind: EmailTokenKind;
   email: string;
   organization_name: string | null;
-  /** Whether the link can be accepted with single sign-on instead of a password, or must. */
+  /** `offered`: single sign-on can accept the link too; `required`: a password would not sign in. */
   single_sign_on: "offered" | "required" | null;
   question: string | null;
   expires_at: string;
