@@ -84,6 +84,7 @@ describe("an invitation", () => {
     const domain = `${agent.id.slice(-12)}.example`;
     email = `new@${domain}`;
     const connection = { issuer: idp.url, clientId: CLIENT.id, clientSecret: CLIENT.secret, domain };
+    idp.serve([`${app.url}/auth/callback/${agent.id}`]);
     await owner.queryData(SET, { input: connection });
     await app.database.query(
       sql`update sso_connection set verified_at = now() where organization_id = ${agent.id}::uuid`,
@@ -92,7 +93,6 @@ describe("an invitation", () => {
       `mutation ($email: String!) { inviteMember(input: { email: $email, role: VIEWER }) { userErrors { message } } }`,
       { email },
     );
-    idp.serve([`${app.url}/auth/callback/${agent.id}`]);
     const mail = await waitForMail(app, email, "invitation");
     url = `/invitation#token=${extractLinkToken(mail, "invitation")}`;
   });
