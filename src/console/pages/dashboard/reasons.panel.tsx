@@ -29,7 +29,7 @@ export function ReasonsPanel({ dashboard: { data, error, refetch } }: { dashboar
             </ul>
             {others > 0 && (
               <Text fz="sm" c="dimmed" mt="xs">
-                {formatCount(others, "job")} more for other reasons
+                {formatCount(others, "job")} for other reasons
               </Text>
             )}
           </>

@@ -1,6 +1,6 @@
 /** Shared parts of the import steps: progress, counts, sample rows and the list of errors. */
 import { Button, Group, Paper, Progress, Stack, Table, Text, Title } from "@mantine/core";
-import { IconCircleCheck, IconDownload } from "@tabler/icons-react";
+import { IconBan, IconDownload } from "@tabler/icons-react";
 import { useState } from "react";
 import { describeError } from "../../../app/api/describe-error.ts";
 import { downloadText } from "../../../app/download.ts";
@@ -217,7 +217,7 @@ export function UnfinishedImport({ run, isDryRun, onRestart }: UnfinishedImportP
   return (
     <Alert
       color={description ? "red" : "gray"}
-      icon={description ? undefined : <IconCircleCheck aria-hidden="true" />}
+      icon={description ? undefined : <IconBan aria-hidden="true" />}
       title={
         description ? (isDryRun ? "This file can’t be imported" : description.title) : "Import cancelled"
       }
