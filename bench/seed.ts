@@ -130,7 +130,7 @@ function cumulative(shares: readonly number[]): number[] {
 async function dropIndexes(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string; definition: string }>(
     `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index
-     where indrelid in ('job'::regclass, 'job_event'::regclass) and not indisunique`,
+     where indrelid in ('job'::regclass, 'job_search'::regclass, 'job_event'::regclass) and not indisunique`,
   );
   for (const { name } of rows) await client.query(`drop index ${name}`);
   return rows.map(({ definition }) => definition);

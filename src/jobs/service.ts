@@ -10,6 +10,7 @@ import { reschedulePatch } from "./due.ts";
 import type { JobReferenceData } from "./reference-data.ts";
 import type { JobRow, OrganizationRow } from "./row.sql.ts";
 import { findJob, findJobsById, findJobsByMarkingNumber, findOrganizationsById } from "./list/find.sql.ts";
+import { findListedNumbers } from "./list/search.sql.ts";
 import { listJobs, type JobListPage, type JobListQuery } from "./list/list.sql.ts";
 import {
   applyBulk,
@@ -75,6 +76,11 @@ export class JobService {
 
   list(principal: Principal, query: JobListQuery, reader = this.#readerFor(principal)): Promise<JobListPage> {
     return listJobs(reader, principal, query);
+  }
+
+  /** Which Marking Numbers that the search lists have a visible job; null if it is no list. */
+  listedNumbers(principal: Principal, search: string, reader = this.#readerFor(principal)) {
+    return findListedNumbers(reader, principal, search);
   }
 
   /** Throws NotFoundException if the job does not exist or is not visible to the principal. */

@@ -4,7 +4,7 @@ import { z } from "zod";
 const MAX_INTEGER = 2_147_483_647;
 
 /** Counts code points, as PostgreSQL does: an emoji counts once. */
-function lengthInCodePoints(text: string): number {
+export function lengthInCodePoints(text: string): number {
   let length = 0;
   for (const _ of text) length += 1;
   return length;

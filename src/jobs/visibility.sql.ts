@@ -14,7 +14,7 @@ const isLive = (table: string): string => `${table}.agent_id not in ${TEST_AGENT
 const organizationColumn = { agent: "agent_id", contractor: "contractor_id" } as const;
 
 /** Who sees a job does not depend on the actor. */
-type Audience = Omit<OrganizationPrincipal, "actor"> | Omit<OperatorPrincipal, "actor">;
+export type Audience = Omit<OrganizationPrincipal, "actor"> | Omit<OperatorPrincipal, "actor">;
 
 /** SQL condition: the row of `table` is visible to `principal`. */
 export function visibleTo(principal: Audience, table: "job" | "job_event" = "job"): Sql {

@@ -94,6 +94,8 @@ const finds: Record<string, (data: never) => unknown> = {
   Failures: ({ jobStats }: { jobStats: { groups: unknown[] } }) => jobStats.groups.length,
   Changed: ({ jobs }: { jobs: { nodes: unknown[] } }) => jobs.nodes.length,
   Heavy: ({ jobs }: { jobs: { nodes: unknown[] } }) => jobs.nodes.length,
+  Pasted: ({ jobs }: { jobs: { totalCount: number; listedNumbers: { count: number } } }) =>
+    jobs.totalCount === 2 && jobs.listedNumbers.count === 3,
   Delivered: ({ updateJobs }: { updateJobs: { updatedCount: number } }) => updateJobs.updatedCount,
   Move: ({ rescheduleJobs }: { rescheduleJobs: { updatedCount: number } }) => rescheduleJobs.updatedCount,
 };

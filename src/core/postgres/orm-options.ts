@@ -46,10 +46,11 @@ export function ormOptions(options: OrmOptions, statementTimeoutMs = STATEMENT_T
       allOrNothing: false,
       fileName: (timestamp, name) => `${timestamp}-${name ?? "schema"}`,
     },
-    // Migrations define partitioned tables and functions by hand, because entities cannot express them.
+    // Migrations define these tables, functions and triggers by hand, because entities cannot express them.
     schemaGenerator: {
-      skipTables: [/^webhook_(delivery|attempt)/, /^request_(log|usage)/],
+      skipTables: [/^webhook_(delivery|attempt)/, /^request_(log|usage)/, "job_search"],
       ignoreRoutines: true,
+      ignoreTriggers: true,
     },
     logger: () => undefined,
   });

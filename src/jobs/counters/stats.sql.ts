@@ -129,7 +129,7 @@ function groupJobsSql(principal: Principal, { filter, groupBy, include }: JobSta
       ${include.pieceQuantity ? raw("sum(job.piece_quantity)::double precision") : nullSum} as "pieceQuantity",
       ${include.weight ? weightSumSql : nullSum} as weight
     from job ${raw(statuses ? "left join job_status on job_status.code = job.normalized_status" : "")}
-    where ${visibleTo(principal)} and ${filterToSql(filter)} ${groupByClause(keys)}`;
+    where ${visibleTo(principal)} and ${filterToSql(filter, principal)} ${groupByClause(keys)}`;
 }
 
 /** The same groups from the counters; null if they do not hold them. They cover one organisation, one key and no filter. */

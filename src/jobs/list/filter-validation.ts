@@ -14,6 +14,7 @@ import {
   type JobFilterTree,
 } from "./filter.sql.ts";
 import { dateValue, numberValue, textValue } from "../values.ts";
+import { searchText } from "./search.ts";
 
 /**
  * `maxValues`: compared values; a list counts as one, and so does an empty filter in `and`, `or` or `not`. `maxDepth`: nesting
@@ -33,8 +34,7 @@ const valueSchemas = {
   number: numberValue,
   id: z.guid({ error: "must be an id" }),
   category: z.enum(statusCategories, { error: "must be a category of statuses" }),
-  // The same limit as REST's `q`: the search scans every row.
-  search: textValue(255),
+  search: searchText,
 };
 
 /** Throws BadRequestException with every problem and its path, such as `filter.or.2.normalizedStatus.in`. */

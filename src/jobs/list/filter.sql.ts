@@ -1,6 +1,8 @@
 /** The job filter of REST, GraphQL and exports as a tree of conditions, and its translation to SQL. */
 import { join, raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import type { statusCategories } from "../reference-data.entity.ts";
+import type { Audience } from "../visibility.sql.ts";
+import { searchSql } from "./search.sql.ts";
 
 /** Null means the same as absent, so that clients can pass empty variables. */
 type Nullish<Value> = Value | null | undefined;
@@ -43,7 +45,7 @@ export interface JobFilterTree extends ColumnComparisons {
   agentId?: Nullish<readonly string[]>;
   /** True: late as `DUE_RULE` says. False: all other jobs. */
   isLate?: Nullish<boolean>;
-  /** Prefix of the Marking Number or postal code, or part of the recipient's name or delivery address. */
+  /** `searchRule` says what it finds. */
   search?: Nullish<string>;
   and?: Nullish<readonly JobFilterTree[]>;
   or?: Nullish<readonly JobFilterTree[]>;
@@ -86,8 +88,11 @@ const sqlTypes: Record<keyof Comparisons, string> = {
   number: "double precision",
 };
 
-/** The filter as an SQL condition on `job`. A null result means that the job does not match. */
-export function filterToSql(filter: JobFilterTree): Sql {
+/**
+ * The filter as an SQL condition on `job`. A null result means that the job does not match. With `audience`, a search uses the index
+ * of the jobs that it can see; without, the condition reads only the row.
+ */
+export function filterToSql(filter: JobFilterTree, audience?: Audience): Sql {
   return allOf([
     ...filterKeys
       .filter((key) => filter[key])
@@ -97,10 +102,10 @@ export function filterToSql(filter: JobFilterTree): Sql {
     ...ifSet(filter.contractorId, (ids) => oneOf(raw("job.contractor_id"), "uuid", ids)),
     ...ifSet(filter.agentId, (ids) => oneOf(raw("job.agent_id"), "uuid", ids)),
     ...ifSet(filter.isLate, (value) => (value ? lateSql : isNotTrue(lateSql))),
-    ...ifSet(filter.search, searchSql),
-    ...ifSet(filter.and, (all) => allOf(all.map(filterToSql))),
-    ...ifSet(filter.or, (any) => anyOf(any.map(filterToSql))),
-    ...ifSet(filter.not, (inner) => isNotTrue(filterToSql(inner))),
+    ...ifSet(filter.search, (text) => searchSql(text, audience)),
+    ...ifSet(filter.and, (all) => allOf(all.map((part) => filterToSql(part, audience)))),
+    ...ifSet(filter.or, (any) => anyOf(any.map((part) => filterToSql(part, audience)))),
+    ...ifSet(filter.not, (inner) => isNotTrue(filterToSql(inner, audience))),
   ]);
 }
 
@@ -183,12 +188,6 @@ function todaySql(zone = "UTC"): Sql {
 const lateSql = sql`(${raw(dueDate)} < ${todaySql()}
   and job.normalized_status <> all(array(
     select code from job_status where category in ('success', 'return', 'cancelled'))))`;
-
-function searchSql(text: string): Sql {
-  const literal = text.replaceAll(/[\\%_]/g, String.raw`\$&`);
-  return sql`(job.marking_number like ${`${literal}%`} or job.postal_code ilike ${`${literal}%`}
-    or job.recipient_name ilike ${`%${literal}%`} or job.delivery_address ilike ${`%${literal}%`})`;
-}
 
 function isNotTrue(condition: Sql): Sql {
   return sql`(${condition}) is not true`;

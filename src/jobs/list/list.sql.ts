@@ -102,13 +102,14 @@ interface PageSource {
 function pageSource(principal: Principal, { filter, order, page }: JobListQuery, scan: Scan): PageSource {
   const { field } = order;
   const isKeyset = "position" in page;
-  const matching = sql`${visibleTo(principal)} and ${filterToSql(filter)}`;
+  const matching = sql`${visibleTo(principal)} and ${filterToSql(filter, principal)}`;
   const key = raw(`job.id, job.${field}`);
   const scope = principal.organizationId === null ? organizationScope(filter) : null;
-  if (isRangeOnOtherColumn(filter, field)) {
-    // Reads the ids from the range's index first and then sorts them. Otherwise the planner would scan the index
-    // of the order and discard all rows outside the range.
-    const from = scope ? sql`${scope.organizations} join job on ${scope.isItsJob}` : raw("job");
+  const isSearch = field !== "id" && Boolean(filter.search);
+  if (isSearch || isRangeOnOtherColumn(filter, field)) {
+    // Reads the ids from the index of the range or the search first and then sorts them. Otherwise the planner would scan the
+    // index of the order and discard all other rows.
+    const from = scope && !isSearch ? sql`${scope.organizations} join job on ${scope.isItsJob}` : raw("job");
     return {
       withClause: sql`with matching as materialized (select ${key} from ${from} where ${matching})`,
       rows: unionSegments(scan, (segment) => sql`select ${key} from matching job where ${segment}`),
@@ -215,7 +216,7 @@ function isBounded(range: RangeComparison<string> | null | undefined): boolean {
 /** The exact number of matching jobs, from the counters if they hold it. */
 function totalSql(principal: Principal, filter: JobFilterTree): Sql {
   if (!isStatusOnly(filter) || principal.organizationId === null) {
-    return sql`(select count(*)::int from job where ${visibleTo(principal)} and ${filterToSql(filter)})`;
+    return sql`(select count(*)::int from job where ${visibleTo(principal)} and ${filterToSql(filter, principal)})`;
   }
   return sql`(select coalesce(sum(counted), 0)::int
     from (select value as normalized_status, counted from (${counterRowsSql(principal.organizationId, "status")}) counts) job

@@ -15,6 +15,7 @@ import { knownFailureReasons, knownStatuses } from "../known-codes.ts";
 import { statusCategories } from "../reference-data.entity.ts";
 import { dateValue, markingNumberValue, textValue } from "../values.ts";
 import type { JobFilterTree } from "./filter.sql.ts";
+import { searchLimits, searchRule, searchText } from "./search.ts";
 
 const filterText = (max: number, description: string, example: string, meta: object = {}) =>
   optionalParameter(textValue(max), description, example, { minLength: 1, ...meta });
@@ -75,10 +76,11 @@ export const otherFilters = {
   createdAtFrom: optionalParameter(dateValue, "Jobs created on or after this day (UTC).", "2026-11-01"),
   createdAtTo: optionalParameter(dateValue, "Jobs created on or before this day (UTC).", "2026-11-30"),
   providerStatus: filterText(255, "Exact match on the carrier's own status.", "DEX03"),
-  q: filterText(
-    255,
-    "Search for the start of the Marking Number or postal code, or any part of the recipient name or delivery address.",
-    "harbour",
+  q: optionalParameter(
+    searchText,
+    `Text search: ${searchRule}; \`POST /v1/jobs/lookup\` says which were not found. Other texts have at most ${searchLimits.maxLength} characters.`,
+    "harbour street",
+    { minLength: 1 },
   ),
 };
 

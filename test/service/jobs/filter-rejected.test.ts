@@ -57,7 +57,7 @@ describe("a filter is rejected with", () => {
       { groupCode: { startsWith: "x".repeat(1001) } },
       ".groupCode.startsWith too_big",
     ],
-    ["a search longer than REST's", { search: "x".repeat(256) }, ".search too_big"],
+    ["a search of 256 characters that is no list", { search: "x".repeat(256) }, ".search too_big"],
     ["an invalid number", { weight: { gt: Number.NaN } }, ".weight.gt invalid_type"],
     [
       "an infinite number",

@@ -32,7 +32,7 @@ const ownRows: Readonly<Record<string, string>> = {
   webhook_endpoint: ofOrganization,
 };
 
-/** Tables of the service as a whole, logs of requests, sign-in data, and counters that follow from the rows above. */
+/** Tables of the service as a whole, logs of requests, sign-in data, and what follows from the rows above. */
 const otherTables = new Set([
   "access_revision",
   "account_request",
@@ -43,6 +43,7 @@ const otherTables = new Set([
   "idempotency_record",
   "job_counter",
   "job_counter_delta",
+  "job_search",
   "job_status",
   "mikro_orm_migrations",
   "rate_limit_bucket",

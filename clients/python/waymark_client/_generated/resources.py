@@ -141,8 +141,10 @@ class Jobs:
           created_at_from: Jobs created on or after this day (UTC).
           created_at_to: Jobs created on or before this day (UTC).
           provider_status: Exact match on the carrier's own status.
-          q: Search for the start of the Marking Number or postal code, or any part of the recipient name or
-            delivery address.
+          q: Text search: all words in any order, each as any part of the Marking Number, recipient name,
+            contact, delivery address or postal code, without regard to case and accents. A phone number of at
+            least 5 digits is found in any spelling. Several Marking Numbers, at most 500, find their jobs;
+            `POST /v1/jobs/lookup` says which were not found. Other texts have at most 255 characters.
           headers: Further headers of the request.
         """
         return self._driver.items(partial(operations.list_jobs, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, category=category, agent_id=agent_id, contractor_id=contractor_id, created_at_from=created_at_from, created_at_to=created_at_to, provider_status=provider_status, q=q), "cursor", headers)
@@ -225,8 +227,10 @@ class Jobs:
           created_at_from: Jobs created on or after this day (UTC).
           created_at_to: Jobs created on or before this day (UTC).
           provider_status: Exact match on the carrier's own status.
-          q: Search for the start of the Marking Number or postal code, or any part of the recipient name or
-            delivery address.
+          q: Text search: all words in any order, each as any part of the Marking Number, recipient name,
+            contact, delivery address or postal code, without regard to case and accents. A phone number of at
+            least 5 digits is found in any spelling. Several Marking Numbers, at most 500, find their jobs;
+            `POST /v1/jobs/lookup` says which were not found. Other texts have at most 255 characters.
           headers: Further headers of the request.
         """
         return self._driver.call(operations.list_jobs(marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page=page, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, category=category, agent_id=agent_id, contractor_id=contractor_id, created_at_from=created_at_from, created_at_to=created_at_to, provider_status=provider_status, q=q), headers)
@@ -288,8 +292,10 @@ class Jobs:
           created_at_from: Jobs created on or after this day (UTC).
           created_at_to: Jobs created on or before this day (UTC).
           provider_status: Exact match on the carrier's own status.
-          q: Search for the start of the Marking Number or postal code, or any part of the recipient name or
-            delivery address.
+          q: Text search: all words in any order, each as any part of the Marking Number, recipient name,
+            contact, delivery address or postal code, without regard to case and accents. A phone number of at
+            least 5 digits is found in any spelling. Several Marking Numbers, at most 500, find their jobs;
+            `POST /v1/jobs/lookup` says which were not found. Other texts have at most 255 characters.
           headers: Further headers of the request.
         """
         return self._driver.call(operations.get_job_stats(group_by=group_by, sums=sums, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, category=category, agent_id=agent_id, contractor_id=contractor_id, created_at_from=created_at_from, created_at_to=created_at_to, provider_status=provider_status, q=q), headers)
@@ -1447,8 +1453,10 @@ class AsyncJobs:
           created_at_from: Jobs created on or after this day (UTC).
           created_at_to: Jobs created on or before this day (UTC).
           provider_status: Exact match on the carrier's own status.
-          q: Search for the start of the Marking Number or postal code, or any part of the recipient name or
-            delivery address.
+          q: Text search: all words in any order, each as any part of the Marking Number, recipient name,
+            contact, delivery address or postal code, without regard to case and accents. A phone number of at
+            least 5 digits is found in any spelling. Several Marking Numbers, at most 500, find their jobs;
+            `POST /v1/jobs/lookup` says which were not found. Other texts have at most 255 characters.
           headers: Further headers of the request.
         """
         return self._driver.items(partial(operations.list_jobs, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, category=category, agent_id=agent_id, contractor_id=contractor_id, created_at_from=created_at_from, created_at_to=created_at_to, provider_status=provider_status, q=q), "cursor", headers)
@@ -1531,8 +1539,10 @@ class AsyncJobs:
           created_at_from: Jobs created on or after this day (UTC).
           created_at_to: Jobs created on or before this day (UTC).
           provider_status: Exact match on the carrier's own status.
-          q: Search for the start of the Marking Number or postal code, or any part of the recipient name or
-            delivery address.
+          q: Text search: all words in any order, each as any part of the Marking Number, recipient name,
+            contact, delivery address or postal code, without regard to case and accents. A phone number of at
+            least 5 digits is found in any spelling. Several Marking Numbers, at most 500, find their jobs;
+            `POST /v1/jobs/lookup` says which were not found. Other texts have at most 255 characters.
           headers: Further headers of the request.
         """
         return await self._driver.call(operations.list_jobs(marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page=page, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, category=category, agent_id=agent_id, contractor_id=contractor_id, created_at_from=created_at_from, created_at_to=created_at_to, provider_status=provider_status, q=q), headers)
@@ -1594,8 +1604,10 @@ class AsyncJobs:
           created_at_from: Jobs created on or after this day (UTC).
           created_at_to: Jobs created on or before this day (UTC).
           provider_status: Exact match on the carrier's own status.
-          q: Search for the start of the Marking Number or postal code, or any part of the recipient name or
-            delivery address.
+          q: Text search: all words in any order, each as any part of the Marking Number, recipient name,
+            contact, delivery address or postal code, without regard to case and accents. A phone number of at
+            least 5 digits is found in any spelling. Several Marking Numbers, at most 500, find their jobs;
+            `POST /v1/jobs/lookup` says which were not found. Other texts have at most 255 characters.
           headers: Further headers of the request.
         """
         return await self._driver.call(operations.get_job_stats(group_by=group_by, sums=sums, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, category=category, agent_id=agent_id, contractor_id=contractor_id, created_at_from=created_at_from, created_at_to=created_at_to, provider_status=provider_status, q=q), headers)

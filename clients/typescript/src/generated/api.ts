@@ -952,7 +952,7 @@ export interface Operations {
       created_at_to?: string | undefined;
       /** Exact match on the carrier's own status. */
       provider_status?: string | undefined;
-      /** Search for the start of the Marking Number or postal code, or any part of the recipient name or delivery address. */
+      /** Text search: all words in any order, each as any part of the Marking Number, recipient name, contact, delivery address or postal code, without regard to case and accents. A phone number of at least 5 digits is found in any spelling. Several Marking Numbers, at most 500, find their jobs; `POST /v1/jobs/lookup` says which were not found. Other texts have at most 255 characters. */
       q?: string | undefined;
     };
     body: undefined;
@@ -998,7 +998,7 @@ export interface Operations {
       created_at_to?: string | undefined;
       /** Exact match on the carrier's own status. */
       provider_status?: string | undefined;
-      /** Search for the start of the Marking Number or postal code, or any part of the recipient name or delivery address. */
+      /** Text search: all words in any order, each as any part of the Marking Number, recipient name, contact, delivery address or postal code, without regard to case and accents. A phone number of at least 5 digits is found in any spelling. Several Marking Numbers, at most 500, find their jobs; `POST /v1/jobs/lookup` says which were not found. Other texts have at most 255 characters. */
       q?: string | undefined;
     };
     body: undefined;

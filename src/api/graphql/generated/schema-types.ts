@@ -220,6 +220,16 @@ export type JobConnection = {
   readonly pageInfo: PageInfo;
   /** Exact number of matching jobs on all pages. Counted only if requested. */
   readonly totalCount: Scalars['Int']['output'];
+  /** Which of the Marking Numbers that `filter.search` lists have a visible job; null if it lists none. */
+  readonly listedNumbers: Maybe<ListedNumbers>;
+};
+
+/** The Marking Numbers that a search lists. */
+export type ListedNumbers = {
+  /** How many different ones there are, 2 to 500. */
+  readonly count: Scalars['Int']['output'];
+  /** Those that no visible job has, in the order of the search. */
+  readonly notFound: ReadonlyArray<Scalars['String']['output']>;
 };
 
 /** A job and its cursor. */
@@ -335,8 +345,11 @@ export type JobFilter = {
    */
   readonly isLate?: InputMaybe<Scalars['Boolean']['input']>;
   /**
-   * Text search, the same as `q` in REST: the start of the Marking Number or postal code, or any part of the recipient
-   * name or delivery address, ignoring case.
+   * Text search, the same as `q` in REST: all words in any order, each as any part of the Marking Number, recipient name,
+   * contact, delivery address or postal code, without regard to case and accents. A phone number of at least 5 digits is
+   * found in any spelling. Several Marking Numbers, at most 500, find their jobs, and `listedNumbers` says which were not
+   * found. Separate them by line breaks, tabs, commas or semicolons, or else by blanks. Other texts have at most 255
+   * characters.
    */
   readonly search?: InputMaybe<Scalars['String']['input']>;
   /** Jobs that match all of these. */
@@ -2631,6 +2644,7 @@ export type ResolversTypes = ResolversObject<{
   Job: ResolverTypeWrapper<JobNode>;
   Float: ResolverTypeWrapper<Scalars['Float']['output']>;
   JobConnection: ResolverTypeWrapper<Omit<JobConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversTypes['JobEdge']>, nodes: ReadonlyArray<ResolversTypes['Job']> }>;
+  ListedNumbers: ResolverTypeWrapper<ListedNumbers>;
   JobEdge: ResolverTypeWrapper<Omit<JobEdge, 'node'> & { node: ResolversTypes['Job'] }>;
   JobStatus: ResolverTypeWrapper<JobStatusCode>;
   JobStatusCategory: JobStatusCategory;
@@ -2785,6 +2799,7 @@ export type ResolversParentTypes = ResolversObject<{
   Job: JobNode;
   Float: Scalars['Float']['output'];
   JobConnection: Omit<JobConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['JobEdge']>, nodes: ReadonlyArray<ResolversParentTypes['Job']> };
+  ListedNumbers: ListedNumbers;
   JobEdge: Omit<JobEdge, 'node'> & { node: ResolversParentTypes['Job'] };
   JobStatus: JobStatusCode;
   FailureReason: FailureReasonCode;
@@ -2981,6 +2996,12 @@ export type JobConnectionResolvers<ContextType = GraphqlContext, ParentType exte
   nodes?: Resolver<ReadonlyArray<ResolversTypes['Job']>, ParentType, ContextType>;
   pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
   totalCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  listedNumbers?: Resolver<Maybe<ResolversTypes['ListedNumbers']>, ParentType, ContextType>;
+}>;
+
+export type ListedNumbersResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['ListedNumbers'] = ResolversParentTypes['ListedNumbers']> = ResolversObject<{
+  count?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  notFound?: Resolver<ReadonlyArray<ResolversTypes['String']>, ParentType, ContextType>;
 }>;
 
 export type JobEdgeResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['JobEdge'] = ResolversParentTypes['JobEdge']> = ResolversObject<{
@@ -3673,6 +3694,7 @@ export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   JobEventEdge?: JobEventEdgeResolvers<ContextType>;
   Job?: JobResolvers<ContextType>;
   JobConnection?: JobConnectionResolvers<ContextType>;
+  ListedNumbers?: ListedNumbersResolvers<ContextType>;
   JobEdge?: JobEdgeResolvers<ContextType>;
   JobStatus?: JobStatusResolvers<ContextType>;
   FailureReason?: FailureReasonResolvers<ContextType>;

@@ -55,13 +55,16 @@ export const jobQueries: QueryResolvers = {
     const order = toJobOrder(args.orderBy);
     const position = readCursor({ direction, cursor }, (text) => readPosition(text, order));
     const filter = await checkedFilter(context, args.filter);
-    const { history, ...include } = includedFields(info);
+    const { history, listedNumbers, ...include } = includedFields(info);
     const extraJoins = history ? includeHistory(history.request, history.details) : undefined;
     const page = { direction, limit, position };
     const query = { filter, order, page, include: { ...include, extraJoins } };
     const reader = context.readerFor(principal);
-    return toConnection({
-      ...(await context.services.jobs.list(principal, query, reader)),
+    const { jobs } = context.services;
+    const { search } = filter;
+    const numbers = listedNumbers && search ? await jobs.listedNumbers(principal, search, reader) : null;
+    const connection = toConnection({
+      ...(await jobs.list(principal, query, reader)),
       toNode(row) {
         const node = toJobNode(row);
         if (history && extraJoins)
@@ -70,6 +73,7 @@ export const jobQueries: QueryResolvers = {
       },
       cursorOf: (row) => jobCursor(order, row),
     });
+    return Object.assign(connection, { listedNumbers: numbers });
   },
 
   async jobStatuses(_root, _args, context) {
@@ -126,6 +130,7 @@ function includedFields(info: GraphQLResolveInfo) {
   return {
     items: connection.has("nodes") || connection.has("edges") || connection.has("pageInfo"),
     total: connection.has("totalCount"),
+    listedNumbers: connection.has("listedNumbers"),
     history: historySelection(info, selected),
   };
 }
