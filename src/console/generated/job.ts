@@ -93,8 +93,11 @@ export type JobFilter = {
    */
   readonly isLate?: boolean | null | undefined;
   /**
-   * Text search, the same as `q` in REST: the start of the Marking Number or postal code, or any part of the recipient
-   * name or delivery address, ignoring case.
+   * Text search, the same as `q` in REST: all words in any order, each as any part of the Marking Number, recipient name,
+   * contact, delivery address or postal code, without regard to case and accents. A phone number of at least 5 digits is
+   * found in any spelling. Several Marking Numbers, at most 500, find their jobs, and `listedNumbers` says which were not
+   * found. Separate them by line breaks, tabs, commas or semicolons, or else by blanks. Other texts have at most 255
+   * characters.
    */
   readonly search?: string | null | undefined;
   /** Jobs that match all of these. */

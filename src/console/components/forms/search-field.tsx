@@ -9,6 +9,8 @@ interface SearchFieldProps extends Omit<TextInputProps, "value" | "onChange"> {
 }
 
 const DEBOUNCE_MS = 300;
+/** Browsers drop line breaks from a pasted list, or make them blanks, which can be part of an item. */
+const LINE_ENDS = /[\r\n\t]+/;
 
 export function SearchField({ value, onDebouncedChange, ...input }: SearchFieldProps) {
   const [typed, setTyped] = useState(value);
@@ -34,6 +36,15 @@ export function SearchField({ value, onDebouncedChange, ...input }: SearchFieldP
       onChange={({ currentTarget }) => {
         setTyped(currentTarget.value);
         emitDebounced(currentTarget.value.trim());
+      }}
+      onPaste={(event) => {
+        const lines = event.clipboardData.getData("text").trim().split(LINE_ENDS);
+        if (lines.length === 1) return;
+        event.preventDefault();
+        const input = event.currentTarget;
+        input.setRangeText(lines.join(", "), input.selectionStart ?? 0, input.selectionEnd ?? 0, "end");
+        setTyped(input.value);
+        emitDebounced(input.value.trim());
       }}
     />
   );

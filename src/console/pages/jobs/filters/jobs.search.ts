@@ -33,6 +33,8 @@ export type Period = (typeof PERIODS)[number];
 export const PAGE_SIZES = [25, 50, 100] as const;
 const DEFAULT_PAGE_SIZE = PAGE_SIZES[0];
 const MAX_FILTER_VALUES = 50;
+/** A pasted list of some hundred Marking Numbers. A longer URL would not fit into the server's limit for headers. */
+const MAX_SEARCH_LENGTH = 12_000;
 
 /** Columns that can be hidden. The Marking Number is always shown. */
 export const COLUMNS = [
@@ -89,7 +91,7 @@ export function parseJobsSearch(search: RawSearch): JobsSearch {
   const size = integerParam(search["size"], 1, 100);
   const after = textParam(search["after"], 512);
   return {
-    q: textParam(search["q"], 255),
+    q: textParam(search["q"], MAX_SEARCH_LENGTH),
     status: textListParam(search["status"], MAX_FILTER_VALUES),
     category: enumListParam(search["category"], CATEGORIES),
     reason: textListParam(search["reason"], MAX_FILTER_VALUES),

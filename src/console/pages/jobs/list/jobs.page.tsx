@@ -8,6 +8,7 @@ import { FilterPills } from "../filters/filter.pills.tsx";
 import { JobsTable } from "./jobs.table.tsx";
 import { JobsToolbar } from "./jobs.toolbar.tsx";
 import { updateSearch, clearFilters, type JobsSearch } from "../filters/jobs.search.ts";
+import { ListedNumbers } from "./listed-numbers.tsx";
 import { SelectionBar } from "./selection.bar.tsx";
 import { useReferenceData, type ReferenceData } from "../use-reference-data.ts";
 import { useJobsPage } from "./use-jobs-page.ts";
@@ -41,6 +42,7 @@ export function JobsPage() {
       />
       <JobsToolbar search={search} referenceData={referenceData} onChange={change} onGo={go} />
       <FilterPills search={search} referenceData={referenceData} onChange={change} onClear={clear} />
+      <ListedNumbers listed={table.page?.listedNumbers ?? null} />
       <JobsTable
         search={search}
         table={table}

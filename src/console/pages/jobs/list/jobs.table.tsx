@@ -105,8 +105,8 @@ function NoJobs({ search, total, onFirst, onClear }: NoJobsProps) {
           </Button>
         }
       >
-        Remove a filter or shorten your search. Search matches the start of a Marking Number or postal code,
-        and any part of a recipient or delivery address.
+        Remove a filter or shorten your search. Search matches all words, in the Marking Number, recipient,
+        contact, delivery address and postal code.
       </EmptyState>
     );
   if (isOperator)

@@ -27,7 +27,7 @@ export function JobsToolbar({
           className={classes.search}
           type="search"
           aria-label="Search jobs"
-          placeholder="Marking Number, recipient, address, postal code"
+          placeholder="Marking Numbers, name, phone, address"
           leftSection={<IconSearch size={16} aria-hidden="true" />}
           value={search.q ?? ""}
           onDebouncedChange={(text) => onChange({ q: text === "" ? undefined : text })}

@@ -1,0 +1,78 @@
+/** A dispatcher finds jobs by what they type or paste into the search of the jobs. */
+import type { BrowserContext, Page } from "playwright-core";
+import { beforeAll, beforeEach, expect, it, vi } from "vitest";
+import { createTestUser } from "../support/accounts/session-client.ts";
+import { findPageProblems } from "../support/browser/axe.ts";
+import { startConsole } from "../support/browser/shared-console.ts";
+import {
+  BROWSER_START_TIMEOUT_MS,
+  BROWSER_TIMEOUT_MS,
+  PHONE,
+  expectVisible,
+  openTab,
+} from "../support/browser/tabs.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import type { SharedApp } from "../support/app/shared-app.ts";
+
+vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
+
+let app: SharedApp;
+let agent: TestOrganization;
+let page: Page;
+let context: BrowserContext;
+let numbers: string[];
+
+beforeAll(async () => {
+  app = await startConsole();
+});
+beforeEach(async () => {
+  agent = await app.createOrganization("agent");
+  numbers = await app.createJobs(agent, [
+    { patch: { recipient_name: "Priya", recipient_contact: "+44 20 7946 0123" } },
+    { patch: { recipient_name: "Søren" } },
+    { patch: { recipient_name: "Zoë" } },
+    { patch: { recipient_name: "Noor" } },
+  ]);
+  const owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
+  ({ page, context } = await openTab(app, { user: owner }));
+  await page.goto("/jobs");
+  await expectVisible(page.getByText("4 jobs in total"));
+});
+
+const searchField = () => page.getByRole("searchbox", { name: "Search jobs" });
+
+it("finds a job by its phone number in one step", async () => {
+  await searchField().fill("020 7946-0123");
+  await expectVisible(page.getByText("1 job in total"));
+  await expectVisible(page.getByText("Priya"));
+});
+
+it("finds a pasted column of Marking Numbers, and names those that it does not find", async () => {
+  const unknown = `NO-${numbers[0]}`;
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const column = [numbers[1], unknown, numbers[2], numbers[3]].join("\r\n");
+  await page.evaluate((text) => navigator.clipboard.writeText(text), column);
+  await searchField().press("ControlOrMeta+v");
+  await expectVisible(page.getByText("3 of 4 Marking Numbers found, 1 not"));
+  await expectVisible(page.getByText(`Not found: ${unknown}`, { exact: true }));
+  await expectVisible(page.getByText("3 jobs in total"));
+  expect(await page.getByText("Priya").count()).toBe(0);
+  expect(await findPageProblems(page)).toEqual([]);
+
+  await page.reload();
+  await expectVisible(page.getByText("3 of 4 Marking Numbers found, 1 not"));
+  await page.getByRole("button", { name: "Copy those not found" }).click();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(unknown);
+  await searchField().fill("soren");
+  await expectVisible(page.getByText("1 job in total"));
+  expect(await page.getByText("Marking Numbers found").count()).toBe(0);
+});
+
+it("shows a pasted list of 300 numbers on a phone", async () => {
+  await page.setViewportSize(PHONE);
+  const list = Array.from({ length: 300 }, (_, index) => `NO-${numbers[0]}-${index}`);
+  await searchField().fill(list.join(", "));
+  await expectVisible(page.getByText("0 of 300 Marking Numbers found, 300 not"));
+  await expectVisible(page.getByRole("button", { name: "Show all" }));
+  expect(await findPageProblems(page)).toEqual([]);
+});
