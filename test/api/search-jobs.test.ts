@@ -178,6 +178,8 @@ describe("a search", () => {
       expect(await inRest(contractor, text)).toEqual(text === list ? [own("soren")] : []);
       expect(await inRest(otherAgent, text)).toEqual(text === list ? [] : [`OTHER-${unique}`]);
     }
+    for (const text of ["soren", `ig-${unique.toLowerCase()}-14991`, "so"])
+      expect(await inRest(contractor, text)).toEqual([own("soren")]);
     expect((await inGraphql(contractor, list)).listed).toEqual({ count: 2, notFound: [own("priya")] });
     expect((await inGraphql(otherAgent, list)).listed).toEqual({
       count: 2,

@@ -77,6 +77,12 @@ describe.each(firstPages)("a search with the page %j", (page) => {
     expect(all.read.texts).toBeLessThan(100);
   });
 
+  it("for a word that all jobs have reads no jobs of others", async () => {
+    const { total, read } = await search(agent, "harbour", page);
+    expect(total).toBe(JOBS);
+    expect(read.texts).toBeLessThan(JOBS + 100);
+  });
+
   it("for two letters finds all jobs", async () => {
     expect((await search(agent, "ha", page)).total).toBe(JOBS);
   });
