@@ -57,6 +57,7 @@ export const typeSections: Readonly<Record<string, GuideSection>> = {
   LocalDateFilter: filter,
   DateTimeFilter: filter,
   NumberFilter: filter,
+  ListedNumbers: queries("Find a pasted list of Marking Numbers"),
   JobOrder: order,
   JobOrderField: order,
   JobGroupKey: stats,
