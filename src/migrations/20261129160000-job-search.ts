@@ -93,16 +93,20 @@ export class JobSearch extends Migration {
 
   override up(): void {
     this.addSql(ENCODING);
+    this.addSql(`reset lock_timeout;`);
     for (const statement of FUNCTIONS) this.addSql(statement);
     this.addSql(
       `create table if not exists job_search (job_id uuid primary key, agent_id uuid not null, contractor_id uuid, text text not null);`,
     );
     for (const statement of TRIGGERS) this.addSql(statement);
     this.addSql(FILL);
+    // They wait for all transactions, such as a backup, but nothing waits for them.
+    this.addSql(`set lock_timeout = 0;`);
     this.addSql(`drop index concurrently if exists job_search_tokens;`);
     this.addSql(
       `create index concurrently job_search_tokens on job_search using gin (search_tokens(text), (array[agent_id, contractor_id]));`,
     );
+    this.addSql(`reset lock_timeout;`);
     this.addSql(`analyze job_search;`);
   }
 }

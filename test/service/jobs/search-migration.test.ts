@@ -1,5 +1,6 @@
 /** The migration that builds the search of jobs, on a database of the former version with jobs. */
-import { expect, it } from "vitest";
+import { setTimeout as pause } from "node:timers/promises";
+import { expect, it, vi } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
 import { migrateDatabase } from "../../../src/core/postgres/migrate.ts";
 import { raw, sql } from "../../../src/core/postgres/sql.ts";
@@ -7,6 +8,8 @@ import { openJobServiceFixture } from "../../support/jobs/service.fixture.ts";
 
 /** More than two batches. */
 const JOBS = 11_000;
+/** Longer than the lock timeout of migrations. */
+const BACKUP_MS = 5_000;
 const NAME = "20261129160000-job-search";
 
 it("fills the search of jobs, keeps newer texts, and can run again after a failure", async () => {
@@ -14,7 +17,8 @@ it("fills the search of jobs, keeps newer texts, and can run again after a failu
   const { database, databaseUrl } = services;
   const agent = await services.createOrganization("agent");
   const forget = () => database.query(sql`delete from mikro_orm_migrations where name = ${NAME}`);
-  const migrate = () => migrateDatabase({ url: databaseUrl, poolSize: 2, entities });
+  const onLockWait = vi.fn<() => void>();
+  const migrate = () => migrateDatabase({ url: databaseUrl, poolSize: 2, entities }, { onLockWait });
   const missing = async () => {
     const rows = await database.query<{ marking_number: string }>(sql`
       select marking_number from job left join job_search on job_id = id where text is distinct from
@@ -39,7 +43,14 @@ it("fills the search of jobs, keeps newer texts, and can run again after a failu
   );
   await database.query(sql`update job set recipient_name = 'Noor' where marking_number = 'MIGRATE-1'`);
   await forget();
+  const backup = database.transaction(async (tx) => {
+    await tx.query(raw("set transaction isolation level repeatable read"));
+    await tx.query(raw("select count(*) from job"));
+    await pause(BACKUP_MS);
+  });
   expect(await migrate()).toEqual([NAME]);
+  await backup;
+  expect(onLockWait).not.toHaveBeenCalled();
   expect(await missing()).toBe(0);
   const [index] = await database.query<{ valid: boolean }>(
     raw("select indisvalid as valid from pg_index where indexrelid = 'job_search_tokens'::regclass"),
