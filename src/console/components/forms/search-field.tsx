@@ -41,10 +41,10 @@ export function SearchField({ value, onDebouncedChange, ...input }: SearchFieldP
         const lines = event.clipboardData.getData("text").trim().split(LINE_ENDS);
         if (lines.length === 1) return;
         event.preventDefault();
-        const input = event.currentTarget;
-        input.setRangeText(lines.join(", "), input.selectionStart ?? 0, input.selectionEnd ?? 0, "end");
-        setTyped(input.value);
-        emitDebounced(input.value.trim());
+        const field = event.currentTarget;
+        field.setRangeText(lines.join(", "), field.selectionStart ?? 0, field.selectionEnd ?? 0, "end");
+        setTyped(field.value);
+        emitDebounced(field.value.trim());
       }}
     />
   );
