@@ -3,7 +3,7 @@
  * miss them. Lower it when a folder shrinks.
  */
 export const budgets: Readonly<Record<string, number>> = {
-  "src/accounts": 4_980,
+  "src/accounts": 5_130,
   "src/api": 4_290,
   "src/api/graphql": 5_000,
   "src/api-keys": 1_820,
@@ -15,7 +15,7 @@ export const budgets: Readonly<Record<string, number>> = {
   "src/dev": 1_450,
   "src/events": 1_370,
   "src/idempotency": 330,
-  "src/jobs": 5_320,
+  "src/jobs": 5_510,
   "src/mail": 780,
   "src/operations": 720,
   "src/organizations": 330,
@@ -25,6 +25,6 @@ export const budgets: Readonly<Record<string, number>> = {
   "src/scheduling": 500,
   "src/test-mode": 1_380,
   "src/webhooks": 5_910,
-  test: 69_010,
+  test: 69_840,
   bench: 6_630,
 };
