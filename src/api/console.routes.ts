@@ -1,22 +1,32 @@
 /** The console: one page for all its URLs, and the assets of the page. */
 import { randomBytes } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import { Router, type Request, type RequestHandler, type Response } from "express";
+import type { AccountServices } from "../accounts/api.ts";
 import { pathPrefix } from "../core/public-url.ts";
 import { addRoute } from "./add-route.ts";
 import { builtFolder, readBuiltFile, sendBuiltAsset } from "./built-files.ts";
 import { contextOf } from "./context.ts";
 import { pagePolicy } from "./default-headers.ts";
+import { readPageSession } from "./console/routes.ts";
 
 /** Written by the build, replaced by the nonce of each response. */
 const NONCE_PLACEHOLDER = "WAYMARK_NONCE";
+
+const MAX_SESSION_MS = 2_000;
 
 /** Paths of the API and its documents. Unknown paths below them return 404 in the envelope, to browsers too. */
 const SERVER_PATHS =
   /^\/(v1|graphql|graphiql|auth|docs|guide|sdk|llms\.txt|llms-full\.txt|openapi\.json|health|metrics|console-api|assets|operator\/agenda)(\/|$)/;
 
+interface ConsoleServices {
+  readonly accounts: Pick<AccountServices, "hasPasskeys" | "sessionVerifier">;
+  readonly config: { readonly http: { readonly publicUrl: string | null } };
+}
+
 /** Returns the routes of the console built in `folder`. */
 export function consoleRoutes(
-  { publicUrl }: { publicUrl: string | null },
+  { accounts, config }: ConsoleServices,
   folder: URL = builtFolder("console"),
 ): Router {
   const router = Router({ caseSensitive: true });
@@ -25,22 +35,35 @@ export function consoleRoutes(
     { path: "/assets/:name", name: "/assets/{name}" },
     { get: [sendBuiltAsset(new URL("assets/", folder))] },
   );
-  router.use(sendPage(folder, `${pathPrefix(publicUrl)}/`));
+  const base = `${pathPrefix(config.http.publicUrl)}/`;
+  router.use(sendPage(folder, base, (request) => readPageSession(accounts, request)));
   return router;
 }
 
-function sendPage(folder: URL, base: string): RequestHandler {
+function sendPage(
+  folder: URL,
+  base: string,
+  readSession: (request: Request) => Promise<object | null>,
+): RequestHandler {
   return async (request, response, next) => {
     if (!isNavigation(request)) {
       next();
       return;
     }
     contextOf(response).route = "console";
-    response.setHeader("Cache-Control", "no-cache");
+    // The page contains the session.
+    response.setHeader("Cache-Control", "no-store");
     // Read each time, because a new build may have replaced it.
     const page = await readBuiltFile(new URL("index.html", folder));
-    if (page) renderPage(response, page.toString("utf8"), base);
-    else response.status(503).type("html").send(NOT_BUILT_PAGE);
+    if (!page) {
+      response.status(503).type("html").send(NOT_BUILT_PAGE);
+      return;
+    }
+    // If that fails or takes long, the page asks for the session, and shows the error.
+    const session = await Promise.race([readSession(request), pause(MAX_SESSION_MS, undefined)]).catch(
+      () => undefined,
+    );
+    renderPage(response, page.toString("utf8").replace('<base href="/"', `<base href="${base}"`), session);
   };
 }
 
@@ -50,7 +73,8 @@ function isNavigation({ method, path, headers }: Request): boolean {
   return isReading && (headers.accept?.includes("text/html") ?? false) && !SERVER_PATHS.test(path);
 }
 
-function renderPage(response: Response, page: string, base: string): void {
+/** `session`: in the page, so that the console can show something before another request; undefined if it could not be read. */
+function renderPage(response: Response, page: string, session: object | null | undefined): void {
   const nonce = randomBytes(16).toString("base64");
   // Mantine's style elements and the inline script of the page carry the nonce.
   const own = `'self' 'nonce-${nonce}'`;
@@ -59,9 +83,15 @@ function renderPage(response: Response, page: string, base: string): void {
     "Content-Security-Policy",
     pagePolicy({ ...policy, "base-uri": "'self'", "form-action": "'self'" }),
   );
+  const json = JSON.stringify(session)?.replaceAll("<", String.raw`\u003c`);
+  const script = `<script nonce="${nonce}" type="application/json" id="session">${json}</script>`;
   response
     .type("html")
-    .send(page.replaceAll(NONCE_PLACEHOLDER, nonce).replace('<base href="/"', `<base href="${base}"`));
+    .send(
+      page
+        .replaceAll(NONCE_PLACEHOLDER, nonce)
+        .replace("</head>", () => `${json === undefined ? "" : script}</head>`),
+    );
 }
 
 const NOT_BUILT_PAGE = `<!doctype html>

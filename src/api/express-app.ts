@@ -109,7 +109,7 @@ export function createHttpApp(services: HttpServices): Express {
   }
   app.use(opsRoutes(services));
   // Last, because it answers browsers on every path that no other route handles.
-  if (config.role !== "worker") app.use(consoleRoutes(config.http));
+  if (config.role !== "worker") app.use(consoleRoutes(services));
 
   app.use(notFoundHandler);
   if (graphql) app.use(graphql.path, graphql.errorHandler);

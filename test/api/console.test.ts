@@ -5,6 +5,8 @@ import { get, type IncomingMessage } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
+import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
+import { expectData } from "../support/app/assertions.ts";
 import { startTestApp } from "../support/app/app.fixture.ts";
 import { startAppInstance } from "../support/app/app-instance.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
@@ -44,7 +46,7 @@ describe("a browser", () => {
       const { status, headers, body } = await open(path);
       expect(status).toBe(200);
       expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
-      expect(headers.get("cache-control")).toBe("no-cache");
+      expect(headers.get("cache-control")).toBe("no-store");
       expect(body).toContain('<div id="root">');
       expect(body).toContain('<base href="/"');
     },
@@ -158,6 +160,22 @@ describe("the page", () => {
     await using prefixed = await startAppInstance(app.databaseUrl, env);
     const page = await (await fetch(`${prefixed.url}/jobs`, { headers: html })).text();
     expect(page).toContain('<base href="/waymark/"');
+  });
+
+  it.each([
+    ["a user", "/auth/session", (cookie: string) => cookie],
+    ["nobody", null, () => ""],
+    ["an unknown session", null, (cookie: string) => cookie.replace(/=./, "=~")],
+  ])("contains the session of %s, as data", async (_who, same, cookieOf) => {
+    const agent = await app.createOrganization("agent");
+    const { client } = await createSignedInUser(app, agent.id);
+    expectData(await client.send("PATCH", "/auth/profile", { name: "</script><script>alert(1)</script>" }));
+    const cookie = cookieOf(client.cookie);
+    const { body } = await open("/jobs", { headers: { ...html, cookie } });
+    const [, json = ""] =
+      /<script [^>]*type="application\/json" id="session">(.*?)<\/script>/.exec(body) ?? [];
+    expect(JSON.parse(json)).toEqual(same === null ? null : expectData(await client.get(same)));
+    expect(body).not.toContain("<script>alert");
   });
 
   it("does not exist on a worker", async () => {

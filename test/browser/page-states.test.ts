@@ -70,6 +70,12 @@ describe("a failure", () => {
 
   it("to load the session shows an error instead of an empty page", { tags: "long" }, async () => {
     const { page } = await openAs(owner);
+    // As the server sends the page while PostgreSQL is down.
+    await page.route("**/jobs", async (route) => {
+      const response = await route.fetch();
+      const body = (await response.text()).replace(/<script[^>]* id="session">.*?<\/script>/, "");
+      await route.fulfill({ response, body });
+    });
     await page.route("**/auth/session", (route) => route.abort());
     await page.goto("/jobs");
     await expectVisible(page.getByRole("alert").getByText("No connection"));

@@ -1,5 +1,5 @@
 /** All routes below `/auth`: sign-in, account requests, links in e-mails, and the user's own account. */
-import { Router, type RequestHandler } from "express";
+import { Router, type Request, type RequestHandler } from "express";
 import { z } from "zod";
 import {
   accountEmail,
@@ -12,6 +12,7 @@ import {
   userNameField,
   type UserSession,
 } from "../../accounts/api.ts";
+import { AppError } from "../../core/errors.ts";
 import { toTypedId } from "../../core/ids.ts";
 import { addRoute, type RouteHandlers } from "../add-route.ts";
 import type { JsonObject } from "../../core/json.ts";
@@ -69,9 +70,7 @@ function addOwnAccountRoutes(
   { hasPasskeys, passwords, sessions, users }: AccountServices,
   { sameOrigin, signedIn, ownAccount, ownAccountForm }: SessionGuards,
 ): void {
-  const readSession = handle(async ({ principal }) =>
-    toSessionWire(principal(), await hasPasskeys(principal())),
-  );
+  const readSession = handle(({ principal }) => toSessionWire({ hasPasskeys }, principal()));
   const list = handle(async ({ principal }) => {
     const { sessionId } = principal();
     return (await sessions.list(principal())).map((session) => toListedSession(session, sessionId));
@@ -131,7 +130,24 @@ function addPublicForms(
   });
 }
 
-function toSessionWire(principal: SessionPrincipal, hasPasskeys: boolean) {
+/** Returns the session of a page's request, as `/auth/session` does; null without a valid one. */
+export async function readPageSession(
+  accounts: Pick<AccountServices, "hasPasskeys" | "sessionVerifier">,
+  { headers, ip = "" }: Request,
+) {
+  try {
+    const principal = await accounts.sessionVerifier.verifyAllowingNoTwoFactor(headers, ip);
+    return await toSessionWire(accounts, principal);
+  } catch (error) {
+    if (error instanceof AppError && [401, 403].includes(error.status)) return null;
+    throw error;
+  }
+}
+
+async function toSessionWire(
+  { hasPasskeys }: Pick<AccountServices, "hasPasskeys">,
+  principal: SessionPrincipal,
+) {
   const { user, scopes, sessionId, sessionExpiresAt } = principal;
   const { organizationId, organizationName: name, organizationType: type } = principal;
   return {
@@ -140,7 +156,7 @@ function toSessionWire(principal: SessionPrincipal, hasPasskeys: boolean) {
       name: user.name,
       email: user.email,
       role: user.role,
-      has_passkeys: hasPasskeys,
+      has_passkeys: await hasPasskeys(principal),
       has_two_factor: user.hasTwoFactor,
       requires_two_factor: user.requiresTwoFactor,
       by_sso: user.bySso,
