@@ -27,11 +27,17 @@ const emptyCell = (
   </Text>
 );
 
-const textCell = (value: string | null) => value ?? emptyCell;
+const textCell = (value: string | null) =>
+  value === null ? (
+    emptyCell
+  ) : (
+    // The whole text, where the column cuts it.
+    <span className={classes.text} title={value}>
+      {value}
+    </span>
+  );
 const numberCell = (value: number | null) => (value === null ? emptyCell : formatNumber(value));
 const dayCell = (value: string | null) => (value === null ? emptyCell : <Day value={value} />);
-const longTextCell = (value: string | null) =>
-  value === null ? emptyCell : <span className={classes.long}>{value}</span>;
 
 export const columnDefinitions: Record<ColumnId, ColumnDefinition> = {
   status: {
@@ -46,11 +52,11 @@ export const columnDefinitions: Record<ColumnId, ColumnDefinition> = {
   due: { header: "Due", cell: (job) => <Due job={job} /> },
   scheduledDate: { header: "Scheduled", sort: "scheduled_date", cell: (job) => dayCell(job.scheduledDate) },
   scheduledDeliveryDate: { header: "Confirmed", cell: (job) => dayCell(job.scheduledDeliveryDate) },
-  recipientName: { header: "Recipient", cell: (job) => longTextCell(job.recipientName) },
+  recipientName: { header: "Recipient", cell: (job) => textCell(job.recipientName) },
   recipientContact: { header: "Contact", cell: (job) => textCell(job.recipientContact) },
-  deliveryAddress: { header: "Delivery address", cell: (job) => longTextCell(job.deliveryAddress) },
+  deliveryAddress: { header: "Delivery address", cell: (job) => textCell(job.deliveryAddress) },
   postalCode: { header: "Postal code", cell: (job) => textCell(job.postalCode) },
-  agent: { header: "Agent", cell: (job) => job.agent.name },
+  agent: { header: "Agent", cell: (job) => textCell(job.agent.name) },
   contractor: { header: "Contractor", cell: (job) => textCell(job.contractor?.name ?? null) },
   batchNumber: { header: "Batch", cell: (job) => textCell(job.batchNumber) },
   groupCode: { header: "Group", cell: (job) => textCell(job.groupCode) },
