@@ -124,6 +124,56 @@ it("shows a new status and its history entry on the job's page", async () => {
     .waitFor({ state: "attached" });
 });
 
+const rowOf = (number: string) => page.getByRole("row").filter({ hasText: number });
+
+describe("the list of jobs", () => {
+  it("shows a change in its row, and new jobs on request", async () => {
+    const { release } = await holdSubscriptions();
+    await page.goto("/jobs");
+    await expectVisible(rowOf(markingNumber).getByText("Pending"));
+    await release();
+
+    await change({ normalized_status: "out_for_delivery" });
+    await expectVisible(rowOf(markingNumber).getByText("Out for delivery"));
+    const [added = ""] = await app.createJobs(agent, [{}]);
+    await expectVisible(page.getByRole("status").getByText("1 new job"));
+    expect(await rowOf(added).count(), "no row moves by itself").toBe(0);
+    await page.getByRole("button", { name: "1 new job · Show" }).click();
+    await expectVisible(rowOf(added));
+    await page.getByRole("button", { name: "1 new job · Show" }).waitFor({ state: "hidden" });
+  });
+
+  it("keeps a row that no longer matches until the user asks", async () => {
+    const { release } = await holdSubscriptions();
+    await page.goto("/jobs?status=pending");
+    await expectVisible(rowOf(markingNumber).getByText("Pending"));
+    await release();
+
+    await change({ normalized_status: "out_for_delivery" });
+    await page.getByRole("button", { name: "The list has changed · Show" }).click();
+    await expectVisible(page.getByText("No matching jobs"));
+  });
+
+  it("stands still while the user edits, and catches up afterwards", async () => {
+    await page.goto("/jobs");
+    await rowOf(markingNumber).getByRole("checkbox").check();
+    await page.getByRole("button", { name: "Reschedule" }).click();
+    const drawer = page.getByRole("dialog");
+    await expectVisible(drawer);
+    let reads = 0;
+    await page.route("**/graphql", async (route) => {
+      if (route.request().postData()?.includes("JobsPage") === true) reads += 1;
+      await route.continue();
+    });
+    await change({ normalized_status: "out_for_delivery" });
+    // Longer than the list waits after a change.
+    await page.waitForTimeout(3_000);
+    expect(reads).toBe(0);
+    await drawer.getByRole("button", { name: "Cancel" }).click();
+    await expectVisible(rowOf(markingNumber).getByText("Out for delivery"));
+  });
+});
+
 describe("a change between loading the page and its subscription", () => {
   it("appears on the job's page and is announced", async () => {
     const { release } = await holdSubscriptions();

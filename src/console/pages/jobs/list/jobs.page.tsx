@@ -1,6 +1,7 @@
 /** The jobs table. Filters, sort order and page are in the URL, so that a view can be shared as a link. */
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { useSession } from "../../../app/session/session.ts";
+import { LiveIndicator } from "../../../components/status/live-indicator.tsx";
 import { PageHeader } from "../../../components/layout/page-header.tsx";
 import { BulkEditDrawer } from "../bulk-edit/drawer.tsx";
 import { ExportMenu } from "./export.menu.tsx";
@@ -32,13 +33,20 @@ export function JobsPage() {
     void navigate({ search: (former) => updateSearch(former, difference), replace: true });
   const clear = (): void => go(clearFilters(search));
   const isReady = useStatusRepair(search, referenceData, change);
-  const table = useJobsPage(search, isReady);
+  const [isPaused, setPaused] = useState(false);
+  // While the user edits, nothing moves behind the form.
+  const table = useJobsPage(search, { isReady, isPaused: isPaused || action !== null });
 
   return (
     <>
       <PageHeader
         title="Jobs"
-        actions={<ExportMenu listVariables={table.listVariables} total={table.page?.totalCount} />}
+        actions={
+          <>
+            <LiveIndicator isPaused={isPaused} onToggle={() => setPaused(!isPaused)} />
+            <ExportMenu listVariables={table.listVariables} total={table.page?.totalCount} />
+          </>
+        }
       />
       <JobsToolbar search={search} referenceData={referenceData} onChange={change} onGo={go} />
       <FilterPills search={search} referenceData={referenceData} onChange={change} onClear={clear} />

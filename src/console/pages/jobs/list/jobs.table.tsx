@@ -1,6 +1,6 @@
 /** The table of jobs, or its empty, loading or error state. */
 import { Button } from "@mantine/core";
-import { IconPackage, IconSearchOff } from "@tabler/icons-react";
+import { IconPackage, IconRefresh, IconSearchOff } from "@tabler/icons-react";
 import { useMode, useSession } from "../../../app/session/session.ts";
 import { guide } from "../../../app/guide/guide-pages.ts";
 import { DataTable, type ColumnSort } from "../../../components/tables/data-table.tsx";
@@ -18,7 +18,9 @@ import {
   type JobsSearch,
   type SortField,
 } from "../filters/jobs.search.ts";
+import classes from "./jobs.module.css";
 import type { JobsPageState } from "./use-jobs-page.ts";
+import type { LiveList } from "./use-live-list.ts";
 import type { Selection } from "./use-selection.ts";
 
 interface JobsTableProps {
@@ -40,7 +42,12 @@ export function JobsTable({ search, table, labels, selection, onChange, onGo, on
     return <ErrorState error={error} onRetry={isPastFirstPage(search) ? goToFirstPage : table.refetch} />;
   if (!page) return <LoadingState rows={12} label="Loading jobs" />;
   if (page.nodes.length === 0)
-    return <NoJobs search={search} total={page.totalCount} onFirst={goToFirstPage} onClear={onClear} />;
+    return (
+      <>
+        <News live={table.live} />
+        <NoJobs search={search} total={page.totalCount} onFirst={goToFirstPage} onClear={onClear} />
+      </>
+    );
 
   const sort = search.sort ?? DEFAULT_SORT;
   const current = parseSort(sort);
@@ -51,6 +58,7 @@ export function JobsTable({ search, table, labels, selection, onChange, onGo, on
   const columns = jobColumns({ shown: search.columns ?? defaultColumns(organizationType), labels, sortOf });
   return (
     <>
+      <News live={table.live} />
       <DataTable
         caption="Jobs"
         columns={selection ? [selectionColumn(selection, page.nodes), ...columns] : columns}
@@ -65,6 +73,18 @@ export function JobsTable({ search, table, labels, selection, onChange, onGo, on
         onPageChange={(to) => onGo(updateSearch(search, to))}
       />
     </>
+  );
+}
+
+function News({ live: { news, show } }: { live: LiveList }) {
+  return (
+    <div role="status" className={classes.news}>
+      {news !== null && (
+        <Button size="compact-sm" onClick={show} rightSection={<IconRefresh size={14} aria-hidden="true" />}>
+          {news} · Show
+        </Button>
+      )}
+    </div>
   );
 }
 

@@ -4,6 +4,7 @@ import { useMemo } from "react";
 import { JobsPageDocument, type JobsPageQuery } from "../../../generated/jobs.ts";
 import { jobsListVariables, pageVariables, type JobsListVariables } from "../filters/jobs.variables.ts";
 import type { JobsSearch } from "../filters/jobs.search.ts";
+import { useLiveList, type LiveList } from "./use-live-list.ts";
 
 export interface JobsPageState {
   listVariables: JobsListVariables;
@@ -12,10 +13,14 @@ export interface JobsPageState {
   isStale: boolean;
   error: unknown;
   refetch: () => void;
+  live: LiveList;
 }
 
-/** `isReady`: the search is valid and may be sent. */
-export function useJobsPage(search: JobsSearch, isReady: boolean): JobsPageState {
+/** `isReady`: the search is valid and may be sent. `isPaused`: without live changes. */
+export function useJobsPage(
+  search: JobsSearch,
+  { isReady, isPaused }: { isReady: boolean; isPaused: boolean },
+): JobsPageState {
   // Memoised, so that relative periods count from when the filter was chosen.
   const listVariables = useMemo(() => jobsListVariables(search), [search]);
   const variables = useMemo(() => pageVariables(search, listVariables), [search, listVariables]);
@@ -24,11 +29,14 @@ export function useJobsPage(search: JobsSearch, isReady: boolean): JobsPageState
     isReady ? { variables } : skipToken,
   );
   const result = data ?? (loading ? previousData : undefined);
+  const page = result?.jobs ?? null;
+  const live = useLiveList({ variables: isReady ? variables : null, shown: page, isPaused });
   return {
     listVariables,
-    page: result?.jobs ?? null,
+    page,
     isStale: data === undefined && loading,
     error: data?.jobs ? undefined : error,
     refetch: () => void refetch(),
+    live,
   };
 }
