@@ -164,7 +164,7 @@ describe("the page", () => {
 
   it.each([
     ["a user", "/auth/session", (cookie: string) => cookie],
-    ["nobody", null, () => ""],
+    ["no user", null, () => ""],
     ["an unknown session", null, (cookie: string) => cookie.replace(/=./, "=~")],
   ])("contains the session of %s, as data", async (_who, same, cookieOf) => {
     const agent = await app.createOrganization("agent");

@@ -154,7 +154,7 @@ describe("the list of jobs", () => {
     await expectVisible(page.getByText("No matching jobs"));
   });
 
-  it("stands still while the user edits, and catches up afterwards", async () => {
+  it("stands still while the user edits, and catches up then", async () => {
     await page.goto("/jobs");
     await rowOf(markingNumber).getByRole("checkbox").check();
     await page.getByRole("button", { name: "Reschedule" }).click();
