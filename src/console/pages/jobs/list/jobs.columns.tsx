@@ -145,7 +145,11 @@ export function selectionColumn(selection: Selection, page: readonly JobRowFragm
         className={classes.tick}
         aria-label={`Select ${markingNumber}`}
         checked={selection.selected.has(markingNumber)}
-        onChange={() => selection.toggle(markingNumber)}
+        onChange={({ nativeEvent }) =>
+          "shiftKey" in nativeEvent && nativeEvent.shiftKey === true
+            ? selection.toggleRange(markingNumber, numbers)
+            : selection.toggle(markingNumber)
+        }
       />
     ),
   };

@@ -1,6 +1,6 @@
 /** The jobs table. Filters, sort order and page are in the URL, so that a view can be shared as a link. */
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
-import { useSession } from "../../../app/session/session.ts";
+import { useMode, useSession } from "../../../app/session/session.ts";
 import { LiveIndicator } from "../../../components/status/live-indicator.tsx";
 import { PageHeader } from "../../../components/layout/page-header.tsx";
 import { BulkEditDrawer } from "../bulk-edit/drawer.tsx";
@@ -8,7 +8,7 @@ import { ExportMenu } from "./export.menu.tsx";
 import { FilterPills } from "../filters/filter.pills.tsx";
 import { JobsTable } from "./jobs.table.tsx";
 import { JobsToolbar } from "./jobs.toolbar.tsx";
-import { updateSearch, clearFilters, type JobsSearch } from "../filters/jobs.search.ts";
+import { updateSearch, clearFilters, savedViewQuery, type JobsSearch } from "../filters/jobs.search.ts";
 import { ListedNumbers } from "./listed-numbers.tsx";
 import { SelectionBar } from "./selection.bar.tsx";
 import { useReferenceData, type ReferenceData } from "../use-reference-data.ts";
@@ -23,9 +23,10 @@ export function JobsPage() {
   const search = route.useSearch();
   const navigate = useNavigate({ from: "/jobs" });
   const referenceData = useReferenceData();
-  const selection = useSelection();
+  const { user, scopes } = useSession();
+  const selection = useSelection(JSON.stringify([user.id, useMode(), savedViewQuery(search)]));
   const [action, setAction] = useState<"edit" | "reschedule" | null>(null);
-  const canEdit = useSession().scopes.includes("jobs:write");
+  const canEdit = scopes.includes("jobs:write");
 
   const go = (next: JobsSearch): void => void navigate({ search: next });
   // Replaces the history entry, so that Back leaves the page instead of undoing each keystroke.
