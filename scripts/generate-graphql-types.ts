@@ -28,6 +28,7 @@ const mappers = {
   WebhookEndpoint: "../../../webhooks/api.ts#EndpointView",
   WebhookDelivery: "../../../webhooks/api.ts#DeliveryView",
   WebhookAttempt: "../../../webhooks/api.ts#AttemptView",
+  WebhookEndpointHealth: "../../../webhooks/api.ts#EndpointHealth",
   Mail: "../../../mail/api.ts#MailView",
   JobStatus: "../../../jobs/api.ts#JobStatusCode",
   FailureReason: "../../../jobs/api.ts#FailureReasonCode",

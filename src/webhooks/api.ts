@@ -6,6 +6,7 @@ export {
   findDeliveriesById,
   newestAttempts,
 } from "./deliveries/log-lookups.sql.ts";
+export type { EndpointHealth } from "./deliveries/health.sql.ts";
 export { ensurePartitions } from "./deliveries/weekly-partitions.sql.ts";
 export { type DeliveryDetail, readDeliveryCursor } from "./deliveries/log-pages.sql.ts";
 export { deleteTestDeliveries } from "./deliveries/delete-test-deliveries.sql.ts";

@@ -153,6 +153,10 @@ describe("the examples", () => {
     expect(failed.webhookDeliveries.nodes).toMatchObject([
       { outcome: "connect_refused", attempts: [{ number: 1, error: expect.any(String) }] },
     ]);
+    const health = await queryData(app, example("Health").document, { key });
+    expect(health.webhookEndpoints).toMatchObject([
+      { health24h: { attempts: 1, successRate: 0, lastError: { outcome: "connect_refused" } } },
+    ]);
     const variables = { endpointId, since: "2026-01-01T00:00:00Z" };
     const again = await queryData(app, example("Again").document, { key, variables });
     // A test event belongs to no real event, so there is nothing to replay.
@@ -218,6 +222,7 @@ describe("the examples", () => {
       "Live",
       "Missed",
       "Failed",
+      "Health",
       "Again",
       "Keys",
       "Rotate",

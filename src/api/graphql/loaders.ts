@@ -91,6 +91,10 @@ const loads = {
     const attempts = await newestAttempts(database, principal, ids);
     return ids.map((id) => attempts.get(id) ?? []);
   },
+  endpointHealth: async ({ services, principal, database }, ids) => {
+    const health = await services.deliveries.health(principal, ids, database);
+    return ids.map((id) => health.get(id) ?? null);
+  },
   requestBodies: async ({ principal, database }, ids) => {
     const bodies = await requestBodiesOf(database, principal, ids);
     return ids.map((id) => bodies.get(id) ?? null);

@@ -25,7 +25,8 @@ export const deliveryColumns =
   status, attempts as "attemptCount", outcome, due_at as "dueAt", lease_token is not null and due_at > clock_timestamp() as "isLeased",
   finished_at as "finishedAt"`);
 
-const attemptColumns = raw(`id, delivery_id as "deliveryId", number, started_at as "startedAt",
+/** The columns of an `AttemptRow`. */
+export const attemptColumns = raw(`id, delivery_id as "deliveryId", number, started_at as "startedAt",
   duration_ms as "durationMs", outcome, http_status as "httpStatus", error, request_headers as "requestHeaders",
   response_headers as "responseHeaders", response_body as "responseBody"`);
 

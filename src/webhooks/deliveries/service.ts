@@ -24,6 +24,7 @@ import {
   type EndpointChangeRecorder,
 } from "../endpoints/record-change.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
+import { endpointHealth, type EndpointHealth } from "./health.sql.ts";
 import { findDeliveriesById, newestAttempts } from "./log-lookups.sql.ts";
 import {
   getDelivery,
@@ -152,6 +153,15 @@ export class DeliveryService {
     if (replayed > 0)
       await this.#recordReplay(principal, endpoint, { tx, details: { which, since, until, replayed } });
     return result;
+  }
+
+  /** The health of visible endpoints by their ids (UUIDs). */
+  health(
+    principal: WebhookPrincipal,
+    endpointIds: readonly string[],
+    database: Queryable = this.#deps.database,
+  ): Promise<Map<string, EndpointHealth>> {
+    return endpointHealth(database, principal, { endpointIds, nowMs: this.#deps.clock.now() });
   }
 
   #recordReplay(

@@ -5,7 +5,7 @@ import type { AuthenticatedPrincipal } from '../authenticated-principal.ts';
 import type { AccountRequestNote as NoteEntity } from '../../../accounts/api.ts';
 import type { AuditEntryView } from '../../../audit/api.ts';
 import type { ApiKeyView } from '../../../api-keys/api.ts';
-import type { EndpointView, DeliveryView, AttemptView } from '../../../webhooks/api.ts';
+import type { EndpointView, DeliveryView, AttemptView, EndpointHealth } from '../../../webhooks/api.ts';
 import type { MailView } from '../../../mail/api.ts';
 import type { JobStatusCode, FailureReasonCode } from '../../../jobs/api.ts';
 import type { GraphqlContext } from '../context.ts';
@@ -1782,6 +1782,11 @@ export type WebhookEndpoint = Node & {
   readonly problem: Maybe<Scalars['String']['output']>;
   /** The newest 20 requests, newest first, of its newest 100 finished deliveries and of 100 that will be retried. */
   readonly attempts: ReadonlyArray<WebhookAttempt>;
+  /**
+   * Health in the last 24 hours: the attempts of deliveries that were created in that time or wait for a retry. Up to 1,000
+   * deliveries are measured, and in a list of more than 20 endpoints 20,000 of all of them.
+   */
+  readonly health24h: Maybe<WebhookEndpointHealth>;
   /** Creation time of the current secret. */
   readonly secretCreatedAt: Scalars['DateTime']['output'];
   /** Expiry times of previous secrets that still sign requests. */
@@ -1792,6 +1797,27 @@ export type WebhookEndpoint = Node & {
   readonly createdAt: Scalars['DateTime']['output'];
   /** Time of the last change. */
   readonly updatedAt: Scalars['DateTime']['output'];
+};
+
+/** Measurements of the requests to an endpoint in the last 24 hours. */
+export type WebhookEndpointHealth = {
+  /** Number of measured requests. */
+  readonly attempts: Scalars['Int']['output'];
+  /**
+   * True if there were more deliveries than are measured. Then `attempts` is the size of a sample with equally many deliveries of
+   * each hour, if the hour had so many.
+   */
+  readonly isSampled: Scalars['Boolean']['output'];
+  /** Share of the measured requests that the receiver answered with a 2xx status, 0 to 1; null if there were none. */
+  readonly successRate: Maybe<Scalars['Float']['output']>;
+  /** Median response time in milliseconds; null if there were no requests. */
+  readonly p50Ms: Maybe<Scalars['Int']['output']>;
+  /** 95th percentile of the response time in milliseconds; null if there were no requests. */
+  readonly p95Ms: Maybe<Scalars['Int']['output']>;
+  /** The newest measured request that failed; null if none did. */
+  readonly lastError: Maybe<WebhookAttempt>;
+  /** Time of the next attempt; null if nothing is pending or nothing is sent. A time in the past means as soon as possible. */
+  readonly nextAttemptAt: Maybe<Scalars['DateTime']['output']>;
 };
 
 /** A header of a request or response. */
@@ -2718,6 +2744,7 @@ export type ResolversTypes = ResolversObject<{
   DeletedTestData: ResolverTypeWrapper<DeletedTestData>;
   ResetTestDataPayload: ResolverTypeWrapper<ResetTestDataPayload>;
   WebhookEndpoint: ResolverTypeWrapper<EndpointView>;
+  WebhookEndpointHealth: ResolverTypeWrapper<EndpointHealth>;
   WebhookHeader: ResolverTypeWrapper<WebhookHeader>;
   WebhookEndpointStatus: WebhookEndpointStatus;
   WebhookDisabledReason: WebhookDisabledReason;
@@ -2857,6 +2884,7 @@ export type ResolversParentTypes = ResolversObject<{
   DeletedTestData: DeletedTestData;
   ResetTestDataPayload: ResetTestDataPayload;
   WebhookEndpoint: EndpointView;
+  WebhookEndpointHealth: EndpointHealth;
   WebhookHeader: WebhookHeader;
   WebhookDelivery: DeliveryView;
   WebhookAttempt: AttemptView;
@@ -3362,12 +3390,23 @@ export type WebhookEndpointResolvers<ContextType = GraphqlContext, ParentType ex
   pending?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   problem?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   attempts?: Resolver<ReadonlyArray<ResolversTypes['WebhookAttempt']>, ParentType, ContextType>;
+  health24h?: Resolver<Maybe<ResolversTypes['WebhookEndpointHealth']>, ParentType, ContextType>;
   secretCreatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   previousSecretsExpireAt?: Resolver<ReadonlyArray<ResolversTypes['DateTime']>, ParentType, ContextType>;
   createdBy?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   createdAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   updatedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+}>;
+
+export type WebhookEndpointHealthResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['WebhookEndpointHealth'] = ResolversParentTypes['WebhookEndpointHealth']> = ResolversObject<{
+  attempts?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  isSampled?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  successRate?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  p50Ms?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  p95Ms?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  lastError?: Resolver<Maybe<ResolversTypes['WebhookAttempt']>, ParentType, ContextType>;
+  nextAttemptAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
 }>;
 
 export type WebhookHeaderResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['WebhookHeader'] = ResolversParentTypes['WebhookHeader']> = ResolversObject<{
@@ -3736,6 +3775,7 @@ export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   DeletedTestData?: DeletedTestDataResolvers<ContextType>;
   ResetTestDataPayload?: ResetTestDataPayloadResolvers<ContextType>;
   WebhookEndpoint?: WebhookEndpointResolvers<ContextType>;
+  WebhookEndpointHealth?: WebhookEndpointHealthResolvers<ContextType>;
   WebhookHeader?: WebhookHeaderResolvers<ContextType>;
   WebhookDelivery?: WebhookDeliveryResolvers<ContextType>;
   WebhookAttempt?: WebhookAttemptResolvers<ContextType>;

@@ -66,6 +66,7 @@ export const webhookQueries: QueryResolvers = {
 
 export const webhookEndpoint: WebhookEndpointResolvers = {
   attempts: ({ id }, _args, { loaders }) => loaders.load("endpointAttempts", uuidOf("whe", id)),
+  health24h: ({ id }, _args, { loaders }) => loaders.load("endpointHealth", uuidOf("whe", id)),
   organization: ({ organizationId: id, organizationName: name, organizationType: type }) => ({
     id,
     name,

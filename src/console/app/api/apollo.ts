@@ -152,6 +152,8 @@ function createApolloCache(): InMemoryCache {
       Viewer: { keyFields: [] },
       JobStatus: { keyFields: ["code"] },
       FailureReason: { keyFields: ["code"] },
+      // The list of endpoints reads fewer fields than the page of one.
+      WebhookEndpointHealth: { merge: true },
       RequestLogEntry: { keyFields: ["requestId"] },
     },
   });

@@ -53,6 +53,11 @@ export function describeHealth(endpoint: EndpointHealthFragment, nowMs: number):
   return healthy;
 }
 
+/** `99.8 %`, never rounded up to 100 %; null for no rate. */
+export function formatRate(rate: number | null): string | null {
+  return rate === null ? null : `${(Math.floor(rate * 1_000) / 10).toLocaleString()} %`;
+}
+
 function disabledMessage({ disabledReason }: EndpointHealthFragment): string {
   const reason =
     disabledReason === "GONE" ? "The receiver returned 410 Gone." : "All deliveries kept failing.";

@@ -14,6 +14,7 @@ import {
 import { OtherModeHint } from "../../../components/status/other-mode-hint.tsx";
 import { BackLink } from "../back-link.tsx";
 import { EndpointActions } from "./endpoint.actions.tsx";
+import { LastDayPanel } from "./last-day.panel.tsx";
 import { EndpointSecretPanel } from "./secret/secret.panel.tsx";
 import { EndpointSettingsPanel } from "./endpoint.settings.tsx";
 import { EndpointHealthAlert, EndpointStatusBadge } from "./endpoint.status.tsx";
@@ -83,6 +84,7 @@ function EndpointView({ endpoint }: { endpoint: EndpointDetailsFragment }) {
               onClose={() => setTestDelivery(null)}
             />
           )}
+          <LastDayPanel endpoint={endpoint} />
           <RecentDeliveries endpointId={endpoint.id} />
           <Panel title="Verify signatures">
             <ReceiverTabs url={endpoint.url} />

@@ -2,13 +2,14 @@
 import { Stack, Text } from "@mantine/core";
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
 import { TextLink } from "../../../components/layout/links.tsx";
-import type { EndpointCardFragment } from "../../../generated/webhook-endpoints.ts";
+import type { EndpointListItemFragment } from "../../../generated/webhook-endpoints.ts";
 import { EndpointStatusBadge, EndpointHealthNote } from "./endpoint.status.tsx";
+import { formatRate } from "./endpoint.health.ts";
 import { eventTypeCode } from "../event-types.ts";
 import { OrganizationCell } from "../listed-mode.control.tsx";
 import classes from "../integrations.module.css";
 
-type Endpoint = EndpointCardFragment;
+type Endpoint = EndpointListItemFragment;
 
 const columns: readonly Column<Endpoint>[] = [
   {
@@ -39,6 +40,12 @@ const columns: readonly Column<Endpoint>[] = [
     ),
   },
   { id: "events", header: "Events", cell: ({ eventTypes }) => <EventTypes types={eventTypes} /> },
+  {
+    id: "rate",
+    header: "Success, 24 h",
+    align: "end",
+    cell: ({ health24h }) => <SuccessRate health={health24h} />,
+  },
   { id: "pending", header: "Pending", align: "end", cell: ({ pending }) => pending.toLocaleString() },
 ];
 
@@ -63,6 +70,12 @@ export function EndpointsTable({ endpoints, showOrganization }: EndpointsTablePr
       rowKey={({ id }) => id}
     />
   );
+}
+
+function SuccessRate({ health }: { health: Endpoint["health24h"] }) {
+  const rate = formatRate(health?.successRate ?? null);
+  if (rate === null) return <Text c="dimmed">–</Text>;
+  return health?.isSampled === true ? <span title="Measured on a sample">≈ {rate}</span> : rate;
 }
 
 function EventTypes({ types }: { types: Endpoint["eventTypes"] }) {
