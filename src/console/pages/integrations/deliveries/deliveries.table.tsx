@@ -9,6 +9,7 @@ import type { DeliveryRowFragment } from "../../../generated/webhook-deliveries.
 import { eventTypeCode } from "../event-types.ts";
 import { OrganizationCell } from "../listed-mode.control.tsx";
 import classes from "../integrations.module.css";
+import { waitReason } from "../endpoints/endpoint.health.ts";
 import { isFuture, outcomeLabel, deliveryStatusOf } from "./delivery-status.ts";
 
 type Delivery = DeliveryRowFragment;
@@ -145,9 +146,11 @@ function EndpointCell({ delivery: { endpoint } }: { delivery: Delivery }) {
 }
 
 /** Why the last attempt failed, the number of attempts, and when the next one is. */
-function OutcomeNote({ delivery: { outcome, attemptCount, nextAttemptAt } }: { delivery: Delivery }) {
+function OutcomeNote({ delivery }: { delivery: Delivery }) {
+  const { outcome, attemptCount, nextAttemptAt } = delivery;
   const nowMs = useNow();
-  if (outcome === null || outcome === "delivered") return null;
+  if (outcome === null) return <WaitNote delivery={delivery} nowMs={nowMs} />;
+  if (outcome === "delivered") return null;
   return (
     <Text c="dimmed" fz="xs">
       {outcomeLabel(outcome)}
@@ -161,5 +164,23 @@ function OutcomeNote({ delivery: { outcome, attemptCount, nextAttemptAt } }: { d
         isFuture(nextAttemptAt, nowMs - CLOCK_TICK_MS) && ", next attempt in a few seconds"
       )}
     </Text>
+  );
+}
+
+/** Why the first attempt has not started. */
+function WaitNote({
+  delivery: { status, isInFlight, endpoint },
+  nowMs,
+}: {
+  delivery: Delivery;
+  nowMs: number;
+}) {
+  const reason = endpoint && status === "PENDING" && !isInFlight ? waitReason(endpoint, nowMs) : null;
+  return (
+    reason !== null && (
+      <Text c="dimmed" fz="xs">
+        {reason}
+      </Text>
+    )
   );
 }

@@ -18,7 +18,7 @@ export function RecentDeliveries({ endpointId }: { endpointId: string }) {
     variables: { endpointId, first: RECENT_COUNT },
     // Not cached: it would overwrite the longer list of the delivery log.
     fetchPolicy: "no-cache",
-    ...pollWhileVisible(30_000),
+    ...pollWhileVisible(10_000),
   });
   const deliveries = data?.webhookDeliveries?.edges.map(({ node }) => node) ?? [];
   return (

@@ -53,6 +53,19 @@ export function describeHealth(endpoint: EndpointHealthFragment, nowMs: number):
   return healthy;
 }
 
+const WAIT_REASONS: Readonly<Record<string, string>> = {
+  Disabled: "On hold: the endpoint is disabled",
+  Paused: "On hold: the endpoint is paused",
+  "Can’t sign": "On hold: requests can’t be signed",
+  "Backing off": "Waits: recent deliveries to the endpoint failed",
+  Throttled: "Waits: the receiver asked for a pause",
+};
+
+/** Why deliveries to the endpoint are not sent now; null if they are. */
+export function waitReason(endpoint: EndpointHealthFragment, nowMs: number): string | null {
+  return WAIT_REASONS[describeHealth(endpoint, nowMs).label] ?? null;
+}
+
 /** `99.8 %`, never rounded up to 100 %; null for no rate. */
 export function formatRate(rate: number | null): string | null {
   return rate === null ? null : `${(Math.floor(rate * 1_000) / 10).toLocaleString()} %`;

@@ -32,7 +32,7 @@ export function EndpointPage() {
   const { id } = route.useParams();
   const { data, error, refetch } = useQuery(WebhookEndpointDocument, {
     variables: { id },
-    ...pollWhileVisible(30_000),
+    ...pollWhileVisible(10_000),
   });
   if (data?.webhookEndpoint) return <EndpointView key={id} endpoint={data.webhookEndpoint} />;
   if (data) {

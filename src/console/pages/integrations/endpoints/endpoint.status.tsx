@@ -11,7 +11,11 @@ import { Alert } from "../../../components/status/alert.tsx";
 import { useMutation } from "@apollo/client/react";
 import { payloadOrThrow } from "../../../app/api/user-errors.ts";
 import { notify, notifyError } from "../../../app/interaction/notify.tsx";
-import { RetryWebhookEndpointDocument } from "../../../generated/webhook-endpoint.ts";
+import {
+  RetryWebhookEndpointDocument,
+  type EndpointDetailsFragment,
+} from "../../../generated/webhook-endpoint.ts";
+import { outcomeLabel } from "../deliveries/delivery-status.ts";
 
 interface EndpointProps {
   endpoint: EndpointHealthFragment;
@@ -44,9 +48,10 @@ export function EndpointHealthNote({ endpoint }: EndpointProps) {
 const ALERT_COLORS: Partial<Record<Tone, string>> = { danger: "red", attention: "amber", muted: "gray" };
 
 /** Explains the problem and what happens next; renders nothing for a healthy endpoint. */
-export function EndpointHealthAlert({ endpoint }: EndpointProps) {
+export function EndpointHealthAlert({ endpoint }: { endpoint: EndpointDetailsFragment }) {
   const { label, tone, message, since, until, needsAction } = describeHealth(endpoint, useNow());
   if (message === null) return null;
+  const lastError = endpoint.health24h?.lastError;
   const Picture = needsAction ? IconAlertTriangle : IconPlayerPause;
   return (
     <Alert
@@ -56,7 +61,10 @@ export function EndpointHealthAlert({ endpoint }: EndpointProps) {
       mb="lg"
       guide={guide.troubleshooting}
     >
-      <Text fz="sm">{message}</Text>
+      <Text fz="sm">
+        {message}
+        {lastError && ` Last error: ${outcomeLabel(lastError.outcome)}.`}
+      </Text>
       <Text fz="sm" mt={4}>
         {since !== null && (
           <>

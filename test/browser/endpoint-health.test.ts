@@ -1,0 +1,65 @@
+/** The page of an endpoint whose receiver fails. The console of the tests has no worker that sends. */
+import { expect, it, vi } from "vitest";
+import { fromTypedId, newUuid } from "../../src/core/ids.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
+import { createTestUser } from "../support/accounts/session-client.ts";
+import { startConsole } from "../support/browser/shared-console.ts";
+import {
+  BROWSER_START_TIMEOUT_MS,
+  BROWSER_TIMEOUT_MS,
+  expectVisible,
+  openTab,
+} from "../support/browser/tabs.ts";
+import { UNREACHABLE_URL } from "../support/webhooks/endpoint.fixture.ts";
+
+vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
+
+/** An endpoint with deliveries of `count` jobs, whose newest one has failed once with 500. */
+async function createFailingEndpoint(count: number) {
+  const app = await startConsole();
+  const agent = await app.createOrganization("agent");
+  const user = await createTestUser(app, { organizationId: agent.id, role: "owner" });
+  const body = JSON.stringify({ url: UNREACHABLE_URL });
+  const created = await app.call("/v1/webhook-endpoints", { key: agent.key, method: "POST", body });
+  const { id } = (created.body.data as { endpoint: { id: string } }).endpoint;
+  const uuid = fromTypedId("whe", id);
+  await app.createJobs(
+    agent,
+    Array.from({ length: count }, () => ({})),
+  );
+  await app.database.query(sql`
+    with tried as (
+      update webhook_delivery set attempts = 1, outcome = 'http_500', due_at = now() + interval '1 h' where status = 'pending' and id = (
+        select id from webhook_delivery where endpoint_id = ${uuid} order by id limit 1) returning id)
+    insert into webhook_attempt (id, delivery_id, number, started_at, duration_ms, outcome, http_status, error, request_headers,
+      response_headers, response_body)
+    select ${newUuid()}, id, 1, now(), 84, 'http_500', 500, 'The receiver returned 500 Internal Server Error.', '{}', '{}', 'Out of order'
+    from tried`);
+  return { app, user, id, uuid, agent };
+}
+
+it("shows the cause of 45 waiting deliveries, and within 15 s that they were delivered", async () => {
+  const { app, user, id, uuid } = await createFailingEndpoint(45);
+  await app.database.query(sql`
+    update webhook_endpoint set failing_since = now() - interval '1 h', circuit_step = 5,
+      blocked_until = now() + interval '15 min' where id = ${uuid}`);
+  const { page, pageErrors } = await openTab(app, { user });
+  await page.goto(`/integrations/endpoints/${id}`);
+  await expectVisible(page.getByText("Last error: HTTP 500.", { exact: false }).first());
+  const day = page.getByRole("region", { name: "Last 24 hours" });
+  await expectVisible(day.getByText("Out of order"));
+  await expectVisible(day.getByText("0 %", { exact: true }));
+  const rows = page.getByRole("table", { name: "Deliveries" }).getByRole("row");
+  const waiting = rows.filter({ hasText: "Waits: recent deliveries to the endpoint failed" });
+  await vi.waitFor(async () => expect(await waiting.count()).toBe(8));
+
+  await app.database.query(sql`
+    update webhook_delivery set status = 'delivered', outcome = 'delivered', attempts = 1, finished_at = now()
+    where endpoint_id = ${uuid} and status = 'pending'`);
+  await rows.filter({ hasText: "Delivered" }).nth(7).waitFor({ timeout: 15_000 });
+  await page.goto("/integrations/endpoints");
+  await expectVisible(
+    page.getByRole("row").filter({ hasText: UNREACHABLE_URL }).getByText("0 %", { exact: true }),
+  );
+  expect(pageErrors).toEqual([]);
+});
