@@ -4,6 +4,7 @@ export {
   attemptsByDelivery,
   findAttemptsById,
   findDeliveriesById,
+  lastAttempts,
   newestAttempts,
 } from "./deliveries/log-lookups.sql.ts";
 export type { EndpointHealth } from "./deliveries/health.sql.ts";

@@ -19,6 +19,7 @@ import {
   attemptsByDelivery,
   findAttemptsById,
   findDeliveriesById,
+  lastAttempts,
   newestAttempts,
   requestBodiesOf,
 } from "../../webhooks/api.ts";
@@ -86,6 +87,10 @@ const loads = {
   deliveryAttempts: async ({ principal, database }, ids) => {
     const attempts = await attemptsByDelivery(database, principal, ids);
     return ids.map((id) => attempts.get(id) ?? []);
+  },
+  lastAttempts: async ({ principal, database }, ids) => {
+    const attempts = await lastAttempts(database, principal, ids);
+    return ids.map((id) => attempts.get(id) ?? null);
   },
   endpointAttempts: async ({ principal, database }, ids) => {
     const attempts = await newestAttempts(database, principal, ids);

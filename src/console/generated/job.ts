@@ -244,7 +244,9 @@ export type WebhookDeliveryStatus =
   /** All attempts failed. It can be replayed. */
   | 'FAILED'
   /** Cancelled by the endpoint's owner, or replaced by a replay. */
-  | 'DISCARDED';
+  | 'DISCARDED'
+  /** Only in filters: pending, and attempted before. */
+  | 'RETRYING';
 
 /** Type of event in a delivery. */
 export type WebhookEventType =

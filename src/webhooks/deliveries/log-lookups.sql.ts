@@ -2,7 +2,7 @@
 import { type EventRow, toEventWire } from "../../events/api.ts";
 import type { Queryable } from "../../core/postgres/database.ts";
 import type { OrganizationType } from "../../core/principal.ts";
-import { raw, sql } from "../../core/postgres/sql.ts";
+import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
 import { toTypedId } from "../../core/ids.ts";
 import { tenantFilter } from "../tenant-scope.sql.ts";
@@ -69,14 +69,27 @@ export async function attemptsByDelivery(
   deliveryIds: readonly string[],
 ): Promise<Map<string, AttemptView[]>> {
   const rows = await database.query<AttemptRow>(sql`
-    select ${attemptColumns} from webhook_attempt
-    where delivery_id in (
-      select delivery.id from webhook_delivery delivery join webhook_endpoint endpoint on endpoint.id = delivery.endpoint_id
-      where delivery.id = any(${deliveryIds}::uuid[]) and ${tenantFilter(principal)})
+    select ${attemptColumns} from webhook_attempt where delivery_id in (${visibleIds(principal, deliveryIds)})
     order by delivery_id, number, started_at`);
   const byDelivery = Map.groupBy(rows, ({ deliveryId }) => deliveryId);
   return new Map(Array.from(byDelivery, ([id, attempts]) => [id, attempts.map(toAttemptView)]));
 }
+
+/** The last attempts of visible deliveries, by delivery id (UUID). */
+export async function lastAttempts(
+  database: Queryable,
+  principal: WebhookPrincipal,
+  deliveryIds: readonly string[],
+): Promise<Map<string, AttemptView>> {
+  const rows = await database.query<AttemptRow>(sql`
+    select distinct on (delivery_id) ${attemptColumns} from webhook_attempt
+    where delivery_id in (${visibleIds(principal, deliveryIds)}) order by delivery_id, id desc`);
+  return new Map(rows.map((row) => [row.deliveryId, toAttemptView(row)]));
+}
+
+const visibleIds = (principal: WebhookPrincipal, deliveryIds: readonly string[]): Sql => sql`
+  select delivery.id from webhook_delivery delivery join webhook_endpoint endpoint on endpoint.id = delivery.endpoint_id
+  where delivery.id = any(${deliveryIds}::uuid[]) and ${tenantFilter(principal)}`;
 
 const MAX_ENDPOINT_ATTEMPTS = 20;
 /** Attempts are found by their delivery, and an endpoint may have millions of deliveries. */

@@ -13,7 +13,8 @@ import {
   type deliveryDetailView,
   toDeliveryView,
   type DeliveryRow,
-  type DeliveryStatus,
+  type DeliveryStatusFilter,
+  type HttpClass,
   type DeliveryView,
 } from "./view.ts";
 import { FINISHED, RETRYING, NEVER_ATTEMPTED } from "./queue-lanes.sql.ts";
@@ -22,11 +23,13 @@ import { FINISHED, RETRYING, NEVER_ATTEMPTED } from "./queue-lanes.sql.ts";
 export interface DeliveryFilter extends OrganizationSelection {
   /** Typed id. */
   endpointId?: string | undefined;
-  status?: DeliveryStatus | undefined;
+  status?: DeliveryStatusFilter | undefined;
   eventType?: string | undefined;
   markingNumber?: string | undefined;
   /** The result of the last attempt, such as `http_500` or `timeout`. */
   outcome?: string | undefined;
+  /** The class of that result. Without a status, this and `outcome` leave out discarded deliveries. */
+  httpClass?: HttpClass | undefined;
   /** Only deliveries created at or after this time. */
   since?: Date | undefined;
   /** Only deliveries created before this time. */
@@ -97,24 +100,58 @@ export async function listDeliveries(
     ...(position ? positionSql(position) : []),
     ...deliveryFilterSql(filter),
   ];
-  const rows = await database.query<DeliveryRow>(sql`
-    select page.*, job.marking_number as "markingNumber" from (
-      select delivery.* from unnest(${endpointIds}::uuid[]) endpoint (id)
-        cross join lateral (${join(
-          statusPartitions(filter.status).map(
-            (partition) => sql`(select ${deliveryColumns} from webhook_delivery
-              where ${partition} and ${join(conditions, " and ")} order by id desc limit ${limit + 1})`,
-          ),
-          " union all ",
-        )}) delivery
-      order by id desc limit ${limit + 1}
-    ) page left join job on job.id = page."jobId"
-    order by page.id desc`);
-  const items = rows.slice(0, limit).map(toDeliveryView);
+  // The result has no index, so only so many of the newest deliveries are searched for it.
+  const result = resultFilterSql(filter);
+  const searched = Math.max(limit + 1, Math.floor(MAX_SEARCHED / Math.max(1, endpointIds.length)));
+  const lanes = lanesOf(filter).map(
+    (lane, number) => sql`(select ${deliveryColumns}, ${raw(String(number))} as lane from webhook_delivery
+      where ${lane} and ${join(conditions, " and ")} order by id desc limit ${result ? searched : limit + 1})`,
+  );
+  const found = sql`select delivery.* from unnest(${endpointIds}::uuid[]) endpoint (id)
+    cross join lateral (${join(lanes, " union all ")}) delivery`;
+  const rows = await database.query<DeliveryRow & { horizon: string | null; lane: number }>(
+    result ? searchedPageSql(found, { result, searched, limit }) : pageSql(found, limit),
+  );
+  const horizon = rows[0]?.horizon ?? null;
+  const matches = rows.filter(({ id }) => id !== null);
+  const items = matches
+    .slice(0, limit)
+    .map(({ horizon: _horizon, lane: _lane, ...row }) => toDeliveryView(row));
+  const cursorBefore = (before: string): string => deliveryCursor({ before, replay: position?.replay });
+  const cursorOf = ({ id }: DeliveryView): string => cursorBefore(fromTypedId("dlv", id) as string);
   const last = items.at(-1);
-  const cursorOf = ({ id }: DeliveryView): string =>
-    deliveryCursor({ before: fromTypedId("dlv", id) as string, replay: position?.replay });
-  return { items, nextCursor: last && rows.length > limit ? cursorOf(last) : null, cursorOf };
+  const endOfPage = horizon === null ? null : cursorBefore(horizon);
+  return { items, nextCursor: last && matches.length > limit ? cursorOf(last) : endOfPage, cursorOf };
+}
+
+/** Rows searched of all endpoints for a result. */
+const MAX_SEARCHED = 20_000;
+
+const pageSql = (found: Sql, limit: number): Sql => sql`
+  select page.*, null as horizon, job.marking_number as "markingNumber"
+  from (${found} order by id desc limit ${limit + 1}) page left join job on job.id = page."jobId"
+  order by page.id desc`;
+
+/**
+ * The page of the rows of `found` with a result. `horizon`: below it, a lane with `searched` rows may have more, so the next page
+ * starts there. Always returns a row, whose id is null on a page without deliveries.
+ */
+function searchedPageSql(
+  found: Sql,
+  { result, searched, limit }: { result: Sql; searched: number; limit: number },
+): Sql {
+  return sql`
+    with found as materialized (${found}), horizon as (
+      -- As text, because PostgreSQL has no min(uuid).
+      select max(lowest)::uuid as id from (
+        select min(id::text) as lowest from found group by "endpointId", lane having count(*) >= ${searched}::int) cut
+    )
+    select page.*, horizon.id as horizon, job.marking_number as "markingNumber"
+    from horizon left join lateral (
+      select * from found where (horizon.id is null or found.id >= horizon.id) and ${result}
+      order by id desc limit ${limit + 1}) page on true
+      left join job on job.id = page."jobId"
+    order by page.id desc`;
 }
 
 function positionSql({ before, replay }: DeliveryPosition): Sql[] {
@@ -197,20 +234,39 @@ function isOwnerSelected({ organizationId, mode }: OrganizationSelection): Sql {
 }
 
 /**
- * SQL conditions for the lanes or partitions with this status. The status is a literal, because a generic plan cannot match a
- * parameter with the predicate of a partial index.
+ * SQL conditions for the lanes or partitions that have such deliveries. The status is a literal, because a generic plan cannot
+ * match a parameter with the predicate of a partial index.
  */
-function statusPartitions(status: DeliveryStatus | undefined): Sql[] {
+function lanesOf({ status, outcome, httpClass }: DeliveryFilter): Sql[] {
   if (status === "pending") return [NEVER_ATTEMPTED, RETRYING];
+  if (status === "retrying") return [RETRYING];
   if (status !== undefined) return [raw(`status = '${status}'`)];
-  return [NEVER_ATTEMPTED, RETRYING, FINISHED];
+  if (outcome === undefined && httpClass === undefined) return [NEVER_ATTEMPTED, RETRYING, FINISHED];
+  const isDelivered = outcome === "delivered" || httpClass === "http_2xx";
+  return isDelivered ? [raw("status = 'delivered'")] : [RETRYING, raw("status = 'failed'")];
 }
 
-function deliveryFilterSql({ eventType, markingNumber, outcome, until }: DeliveryFilter): Sql[] {
+/** A condition on a row of `deliveryColumns`; null for any result. */
+function resultFilterSql({ outcome, httpClass }: DeliveryFilter): Sql | null {
+  const conditions = [
+    ...(outcome === undefined ? [] : [sql`outcome = ${outcome}`]),
+    ...(httpClass === undefined ? [] : [HTTP_CLASSES[httpClass]]),
+  ];
+  return conditions.length === 0 ? null : join(conditions, " and ");
+}
+
+const HTTP_CLASSES: Record<HttpClass, Sql> = {
+  http_2xx: raw("outcome = 'delivered'"),
+  http_3xx: raw("starts_with(outcome, 'http_3')"),
+  http_4xx: raw("starts_with(outcome, 'http_4')"),
+  http_5xx: raw("starts_with(outcome, 'http_5')"),
+  no_response: raw("outcome <> 'delivered' and not starts_with(outcome, 'http_')"),
+};
+
+function deliveryFilterSql({ eventType, markingNumber, until }: DeliveryFilter): Sql[] {
   return [
     ...(until === undefined ? [] : [sql`id < ${minUuidAt(until)}::uuid`]),
     ...(eventType === undefined ? [] : [sql`event_type = ${eventType}`]),
-    ...(outcome === undefined ? [] : [sql`outcome = ${outcome}`]),
     // The look-up is not limited by visibility, but it only filters the principal's own deliveries.
     ...(markingNumber === undefined
       ? []

@@ -19,7 +19,13 @@ import { change, endpointPath, exampleEndpoint, ownLimit, read } from "../endpoi
 import { exampleAttempt, listAttempts } from "./attempts.operations.ts";
 import { type DeliveryDetail, readDeliveryCursor } from "./log-pages.sql.ts";
 import type { DeliveryService } from "./service.ts";
-import { deliveryDetailView, deliveryStatuses, deliveryView, webhookEventTypes } from "./view.ts";
+import {
+  deliveryDetailView,
+  deliveryStatusFilters,
+  deliveryView,
+  httpClasses,
+  webhookEventTypes,
+} from "./view.ts";
 
 interface Services {
   readonly deliveries: DeliveryService;
@@ -93,7 +99,20 @@ const listDeliveries = restOperation({
       "Only deliveries to this endpoint; a deleted one too. An unknown ID returns 404.",
       "whe_01KAJQ8V5N3R7T1YC6GK2D9XWE",
     ),
-    status: codeParameter(deliveryStatuses, "Only deliveries with this status."),
+    status: codeParameter(
+      deliveryStatusFilters,
+      "Only deliveries with this status. `retrying`: pending ones that were attempted before.",
+    ),
+    httpClass: codeParameter(
+      httpClasses,
+      "Only deliveries whose last attempt got such a response; without `status`, no discarded ones. A page can have fewer items than " +
+        "`page_size`, because it searches a limited number of deliveries.",
+    ),
+    outcome: optionalParameter(
+      z.string().min(1, { error: "must not be empty" }).max(50, { error: "must have at most 50 characters" }),
+      "Only deliveries whose last attempt had this result. Otherwise like `http_class`.",
+      "timeout",
+    ),
     eventType: codeParameter(webhookEventTypes, "Only deliveries of this event type."),
     markingNumber: optionalParameter(
       markingNumberValue,
@@ -144,7 +163,11 @@ the deliveries of that replay.`,
       {
         summary: "An unknown status and a cursor of another list",
         problems: [
-          inQuery("status", "invalid_value", "must be one of pending, delivered, failed, discarded"),
+          inQuery(
+            "status",
+            "invalid_value",
+            "must be one of pending, delivered, failed, discarded, retrying",
+          ),
           inQuery("cursor", "invalid_value", MALFORMED_CURSOR),
         ],
       },

@@ -11,6 +11,12 @@ import { endpointId, shownHeader } from "../endpoints/view.ts";
 /** `discarded`: the owner discarded it, or a replay replaced it. */
 export const deliveryStatuses = ["pending", "delivered", "failed", "discarded"] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
+/** `retrying`: pending, and attempted before. */
+export const deliveryStatusFilters = [...deliveryStatuses, "retrying"] as const;
+export type DeliveryStatusFilter = (typeof deliveryStatusFilters)[number];
+/** Of the response to the last attempt. */
+export const httpClasses = ["http_2xx", "http_3xx", "http_4xx", "http_5xx", "no_response"] as const;
+export type HttpClass = (typeof httpClasses)[number];
 const deliveryOrigins = ["event", "replay", "test"] as const;
 
 export const TEST_EVENT_TYPE = "webhook.test";

@@ -186,12 +186,30 @@ describe("filters in the URL", () => {
       marking_number: " WM-1 ",
       endpoint: "",
     });
-    expect(deliveriesVariables(search)).toEqual({
+    expect(deliveriesVariables(search, NOW)).toEqual({
       endpointId: undefined,
       status: "FAILED",
       eventType: "JOB_STATUS_CHANGED",
       markingNumber: "WM-1",
     });
+    const recent = parseDeliveriesSearch({
+      response: "http_5xx",
+      time: "hour",
+      status: "retrying",
+      from: "soon",
+    });
+    expect(deliveriesVariables(recent, NOW)).toMatchObject({
+      status: "RETRYING",
+      httpClass: "HTTP_5XX",
+      since: "2026-11-21T11:00:00.000Z",
+    });
+    const range = parseDeliveriesSearch({ time: "custom", from: "2026-11-21T08:00", to: "2026-11-21T09:00" });
+    expect(deliveriesVariables(range, NOW)).toMatchObject({
+      since: new Date("2026-11-21T08:00").toISOString(),
+      until: new Date("2026-11-21T09:00").toISOString(),
+    });
+    const empty = { ...range, to: "2026-11-21T08:00" };
+    expect(deliveriesVariables(empty, NOW).until).toBeUndefined();
     expect(parseDeliveriesSearch({ status: "FAILED", event: "JOB_CREATED" })).toMatchObject({
       status: undefined,
       event: undefined,

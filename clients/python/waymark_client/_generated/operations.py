@@ -407,7 +407,9 @@ def replay_webhook_deliveries(
 def list_webhook_deliveries(
     *,
     endpoint_id: str | Unset = UNSET,
-    status: Literal["pending", "delivered", "failed", "discarded"] | Unset = UNSET,
+    status: Literal["pending", "delivered", "failed", "discarded", "retrying"] | Unset = UNSET,
+    http_class: Literal["http_2xx", "http_3xx", "http_4xx", "http_5xx", "no_response"] | Unset = UNSET,
+    outcome: str | Unset = UNSET,
     event_type: Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "job.unassigned", "job.deleted", "webhook.test"] | Unset = UNSET,
     marking_number: str | Unset = UNSET,
     since: datetime | Unset = UNSET,
@@ -422,6 +424,8 @@ def list_webhook_deliveries(
         query={
             "endpoint_id": endpoint_id,
             "status": status,
+            "http_class": http_class,
+            "outcome": outcome,
             "event_type": event_type,
             "marking_number": marking_number,
             "since": since,

@@ -887,7 +887,9 @@ class Webhooks:
         self,
         *,
         endpoint_id: str | Unset = UNSET,
-        status: Literal["pending", "delivered", "failed", "discarded"] | Unset = UNSET,
+        status: Literal["pending", "delivered", "failed", "discarded", "retrying"] | Unset = UNSET,
+        http_class: Literal["http_2xx", "http_3xx", "http_4xx", "http_5xx", "no_response"] | Unset = UNSET,
+        outcome: str | Unset = UNSET,
         event_type: Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "job.unassigned", "job.deleted", "webhook.test"] | Unset = UNSET,
         marking_number: str | Unset = UNSET,
         since: datetime | Unset = UNSET,
@@ -911,7 +913,11 @@ class Webhooks:
 
         Parameters:
           endpoint_id: Only deliveries to this endpoint; a deleted one too. An unknown ID returns 404.
-          status: Only deliveries with this status.
+          status: Only deliveries with this status. `retrying`: pending ones that were attempted before.
+          http_class: Only deliveries whose last attempt got such a response; without `status`, no discarded
+            ones. A page can have fewer items than `page_size`, because it searches a limited number of
+            deliveries.
+          outcome: Only deliveries whose last attempt had this result. Otherwise like `http_class`.
           event_type: Only deliveries of this event type.
           marking_number: Only deliveries of events of this job.
           since: Only deliveries created at or after this time.
@@ -920,13 +926,15 @@ class Webhooks:
           cursor: `pagination.next_cursor` of the previous page, or `cursor` of a replay, unchanged.
           headers: Further headers of the request.
         """
-        return self._driver.items(partial(operations.list_webhook_deliveries, endpoint_id=endpoint_id, status=status, event_type=event_type, marking_number=marking_number, since=since, until=until, page_size=page_size, cursor=cursor), "cursor", headers)
+        return self._driver.items(partial(operations.list_webhook_deliveries, endpoint_id=endpoint_id, status=status, http_class=http_class, outcome=outcome, event_type=event_type, marking_number=marking_number, since=since, until=until, page_size=page_size, cursor=cursor), "cursor", headers)
 
     def list_deliveries_page(
         self,
         *,
         endpoint_id: str | Unset = UNSET,
-        status: Literal["pending", "delivered", "failed", "discarded"] | Unset = UNSET,
+        status: Literal["pending", "delivered", "failed", "discarded", "retrying"] | Unset = UNSET,
+        http_class: Literal["http_2xx", "http_3xx", "http_4xx", "http_5xx", "no_response"] | Unset = UNSET,
+        outcome: str | Unset = UNSET,
         event_type: Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "job.unassigned", "job.deleted", "webhook.test"] | Unset = UNSET,
         marking_number: str | Unset = UNSET,
         since: datetime | Unset = UNSET,
@@ -948,7 +956,11 @@ class Webhooks:
 
         Parameters:
           endpoint_id: Only deliveries to this endpoint; a deleted one too. An unknown ID returns 404.
-          status: Only deliveries with this status.
+          status: Only deliveries with this status. `retrying`: pending ones that were attempted before.
+          http_class: Only deliveries whose last attempt got such a response; without `status`, no discarded
+            ones. A page can have fewer items than `page_size`, because it searches a limited number of
+            deliveries.
+          outcome: Only deliveries whose last attempt had this result. Otherwise like `http_class`.
           event_type: Only deliveries of this event type.
           marking_number: Only deliveries of events of this job.
           since: Only deliveries created at or after this time.
@@ -957,7 +969,7 @@ class Webhooks:
           cursor: `pagination.next_cursor` of the previous page, or `cursor` of a replay, unchanged.
           headers: Further headers of the request.
         """
-        return self._driver.call(operations.list_webhook_deliveries(endpoint_id=endpoint_id, status=status, event_type=event_type, marking_number=marking_number, since=since, until=until, page_size=page_size, cursor=cursor), headers)
+        return self._driver.call(operations.list_webhook_deliveries(endpoint_id=endpoint_id, status=status, http_class=http_class, outcome=outcome, event_type=event_type, marking_number=marking_number, since=since, until=until, page_size=page_size, cursor=cursor), headers)
 
     def get_delivery(
         self,
@@ -2199,7 +2211,9 @@ class AsyncWebhooks:
         self,
         *,
         endpoint_id: str | Unset = UNSET,
-        status: Literal["pending", "delivered", "failed", "discarded"] | Unset = UNSET,
+        status: Literal["pending", "delivered", "failed", "discarded", "retrying"] | Unset = UNSET,
+        http_class: Literal["http_2xx", "http_3xx", "http_4xx", "http_5xx", "no_response"] | Unset = UNSET,
+        outcome: str | Unset = UNSET,
         event_type: Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "job.unassigned", "job.deleted", "webhook.test"] | Unset = UNSET,
         marking_number: str | Unset = UNSET,
         since: datetime | Unset = UNSET,
@@ -2223,7 +2237,11 @@ class AsyncWebhooks:
 
         Parameters:
           endpoint_id: Only deliveries to this endpoint; a deleted one too. An unknown ID returns 404.
-          status: Only deliveries with this status.
+          status: Only deliveries with this status. `retrying`: pending ones that were attempted before.
+          http_class: Only deliveries whose last attempt got such a response; without `status`, no discarded
+            ones. A page can have fewer items than `page_size`, because it searches a limited number of
+            deliveries.
+          outcome: Only deliveries whose last attempt had this result. Otherwise like `http_class`.
           event_type: Only deliveries of this event type.
           marking_number: Only deliveries of events of this job.
           since: Only deliveries created at or after this time.
@@ -2232,13 +2250,15 @@ class AsyncWebhooks:
           cursor: `pagination.next_cursor` of the previous page, or `cursor` of a replay, unchanged.
           headers: Further headers of the request.
         """
-        return self._driver.items(partial(operations.list_webhook_deliveries, endpoint_id=endpoint_id, status=status, event_type=event_type, marking_number=marking_number, since=since, until=until, page_size=page_size, cursor=cursor), "cursor", headers)
+        return self._driver.items(partial(operations.list_webhook_deliveries, endpoint_id=endpoint_id, status=status, http_class=http_class, outcome=outcome, event_type=event_type, marking_number=marking_number, since=since, until=until, page_size=page_size, cursor=cursor), "cursor", headers)
 
     async def list_deliveries_page(
         self,
         *,
         endpoint_id: str | Unset = UNSET,
-        status: Literal["pending", "delivered", "failed", "discarded"] | Unset = UNSET,
+        status: Literal["pending", "delivered", "failed", "discarded", "retrying"] | Unset = UNSET,
+        http_class: Literal["http_2xx", "http_3xx", "http_4xx", "http_5xx", "no_response"] | Unset = UNSET,
+        outcome: str | Unset = UNSET,
         event_type: Literal["job.created", "job.updated", "job.status_changed", "job.assigned", "job.unassigned", "job.deleted", "webhook.test"] | Unset = UNSET,
         marking_number: str | Unset = UNSET,
         since: datetime | Unset = UNSET,
@@ -2260,7 +2280,11 @@ class AsyncWebhooks:
 
         Parameters:
           endpoint_id: Only deliveries to this endpoint; a deleted one too. An unknown ID returns 404.
-          status: Only deliveries with this status.
+          status: Only deliveries with this status. `retrying`: pending ones that were attempted before.
+          http_class: Only deliveries whose last attempt got such a response; without `status`, no discarded
+            ones. A page can have fewer items than `page_size`, because it searches a limited number of
+            deliveries.
+          outcome: Only deliveries whose last attempt had this result. Otherwise like `http_class`.
           event_type: Only deliveries of this event type.
           marking_number: Only deliveries of events of this job.
           since: Only deliveries created at or after this time.
@@ -2269,7 +2293,7 @@ class AsyncWebhooks:
           cursor: `pagination.next_cursor` of the previous page, or `cursor` of a replay, unchanged.
           headers: Further headers of the request.
         """
-        return await self._driver.call(operations.list_webhook_deliveries(endpoint_id=endpoint_id, status=status, event_type=event_type, marking_number=marking_number, since=since, until=until, page_size=page_size, cursor=cursor), headers)
+        return await self._driver.call(operations.list_webhook_deliveries(endpoint_id=endpoint_id, status=status, http_class=http_class, outcome=outcome, event_type=event_type, marking_number=marking_number, since=since, until=until, page_size=page_size, cursor=cursor), headers)
 
     async def get_delivery(
         self,

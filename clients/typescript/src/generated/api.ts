@@ -1221,8 +1221,12 @@ export interface Operations {
     query: {
       /** Only deliveries to this endpoint; a deleted one too. An unknown ID returns 404. */
       endpoint_id?: string | undefined;
-      /** Only deliveries with this status. */
-      status?: "pending" | "delivered" | "failed" | "discarded" | undefined;
+      /** Only deliveries with this status. `retrying`: pending ones that were attempted before. */
+      status?: "pending" | "delivered" | "failed" | "discarded" | "retrying" | undefined;
+      /** Only deliveries whose last attempt got such a response; without `status`, no discarded ones. A page can have fewer items than `page_size`, because it searches a limited number of deliveries. */
+      http_class?: "http_2xx" | "http_3xx" | "http_4xx" | "http_5xx" | "no_response" | undefined;
+      /** Only deliveries whose last attempt had this result. Otherwise like `http_class`. */
+      outcome?: string | undefined;
       /** Only deliveries of this event type. */
       event_type?: "job.created" | "job.updated" | "job.status_changed" | "job.assigned" | "job.unassigned" | "job.deleted" | "webhook.test" | undefined;
       /** Only deliveries of events of this job. */

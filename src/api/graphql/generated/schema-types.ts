@@ -1088,6 +1088,8 @@ export type QueryWebhookEndpointArgs = {
 export type QueryWebhookDeliveriesArgs = {
   endpointId?: InputMaybe<Scalars['ID']['input']>;
   status?: InputMaybe<WebhookDeliveryStatus>;
+  httpClass?: InputMaybe<WebhookHttpClass>;
+  outcome?: InputMaybe<Scalars['String']['input']>;
   eventType?: InputMaybe<WebhookEventType>;
   markingNumber?: InputMaybe<Scalars['String']['input']>;
   since?: InputMaybe<Scalars['DateTime']['input']>;
@@ -1883,6 +1885,8 @@ export type WebhookDelivery = Node & {
   readonly requestBody: Maybe<Scalars['String']['output']>;
   /** The requests sent, in order. */
   readonly attempts: Maybe<ReadonlyArray<WebhookAttempt>>;
+  /** The last request with a result; null before the first result. */
+  readonly lastAttempt: Maybe<WebhookAttempt>;
 };
 
 /** Status of a delivery. */
@@ -1894,7 +1898,22 @@ export type WebhookDeliveryStatus =
   /** All attempts failed. It can be replayed. */
   | 'failed'
   /** Cancelled by the endpoint's owner, or replaced by a replay. */
-  | 'discarded';
+  | 'discarded'
+  /** Only in filters: pending, and attempted before. */
+  | 'retrying';
+
+/** Class of the response to the last attempt. */
+export type WebhookHttpClass =
+  /** A 2xx status: delivered. */
+  | 'http_2xx'
+  /** A redirect, which is not followed. */
+  | 'http_3xx'
+  /** A 4xx status. */
+  | 'http_4xx'
+  /** A 5xx status. */
+  | 'http_5xx'
+  /** No response, such as a timeout or a refused connection. */
+  | 'no_response';
 
 /** What created a delivery. */
 export type WebhookDeliveryOrigin =
@@ -2750,6 +2769,7 @@ export type ResolversTypes = ResolversObject<{
   WebhookDisabledReason: WebhookDisabledReason;
   WebhookDelivery: ResolverTypeWrapper<DeliveryView>;
   WebhookDeliveryStatus: WebhookDeliveryStatus;
+  WebhookHttpClass: WebhookHttpClass;
   WebhookDeliveryOrigin: WebhookDeliveryOrigin;
   WebhookEventType: WebhookEventType;
   WebhookAttempt: ResolverTypeWrapper<AttemptView>;
@@ -3432,6 +3452,7 @@ export type WebhookDeliveryResolvers<ContextType = GraphqlContext, ParentType ex
   finishedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
   requestBody?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   attempts?: Resolver<Maybe<ReadonlyArray<ResolversTypes['WebhookAttempt']>>, ParentType, ContextType>;
+  lastAttempt?: Resolver<Maybe<ResolversTypes['WebhookAttempt']>, ParentType, ContextType>;
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 }>;
 

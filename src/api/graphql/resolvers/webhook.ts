@@ -32,7 +32,7 @@ export const webhookQueries: QueryResolvers = {
 
   async webhookDeliveries(
     _root,
-    { endpointId, status, eventType, markingNumber, since, until, mode, ...args },
+    { endpointId, status, httpClass, outcome, eventType, markingNumber, since, until, mode, ...args },
     context,
   ) {
     const principal = requirePrincipal(context);
@@ -42,6 +42,8 @@ export const webhookQueries: QueryResolvers = {
     const filter = {
       endpointId: endpointId ?? undefined,
       status: status ?? undefined,
+      httpClass: httpClass ?? undefined,
+      outcome: outcome ?? undefined,
       eventType: eventType ?? undefined,
       markingNumber: markingNumber ?? undefined,
       since: since ?? undefined,
@@ -87,6 +89,7 @@ export const webhookDelivery: WebhookDeliveryResolvers = {
     return context.loaders.load("requestBodies", uuidOf("dlv", id));
   },
   attempts: ({ id }, _args, { loaders }) => loaders.load("deliveryAttempts", uuidOf("dlv", id)),
+  lastAttempt: ({ id }, _args, { loaders }) => loaders.load("lastAttempts", uuidOf("dlv", id)),
 };
 
 export const webhookAdjustments: Readonly<Record<string, Adjustment>> = {

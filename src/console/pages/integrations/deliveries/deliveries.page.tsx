@@ -1,9 +1,10 @@
 /** The delivery log, with filters from the URL. */
 import { NetworkStatus } from "@apollo/client";
 import { useQuery } from "@apollo/client/react";
-import { Button } from "@mantine/core";
+import { Button, Text } from "@mantine/core";
 import { IconFilterOff, IconSend } from "@tabler/icons-react";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { useMemo } from "react";
 import { guide } from "../../../app/guide/guide-pages.ts";
 import { ButtonLink } from "../../../components/layout/links.tsx";
 import { PageHeader } from "../../../components/layout/page-header.tsx";
@@ -21,8 +22,10 @@ const PAGE_SIZE = 30;
 export function DeliveriesPage() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
+  // "Last hour" ends when it was chosen, so that the pages of the list belong together.
+  const variables = useMemo(() => deliveriesVariables(search), [search]);
   const query = useQuery(WebhookDeliveriesDocument, {
-    variables: { ...deliveriesVariables(search), first: PAGE_SIZE },
+    variables: { ...variables, first: PAGE_SIZE },
     notifyOnNetworkStatusChange: true,
   });
   const { data, previousData, error, networkStatus, refetch, fetchMore } = query;
@@ -47,8 +50,15 @@ export function DeliveriesPage() {
       <DeliveriesFilters />
       {error && <ErrorState error={error} onRetry={() => void refetch()} />}
       {!error && !log && <LoadingState label="Loading deliveries" rows={9} />}
-      {!error && log && deliveries.length === 0 && <NoDeliveries hasFilters={hasDeliveryFilters(search)} />}
+      {!error && log && deliveries.length === 0 && !log.pageInfo.hasNextPage && (
+        <NoDeliveries hasFilters={hasDeliveryFilters(search)} />
+      )}
       {!error && deliveries.length > 0 && <DeliveriesTable deliveries={deliveries} isStale={isStale} />}
+      {!error && deliveries.length === 0 && log?.pageInfo.hasNextPage === true && (
+        <Text c="dimmed" fz="sm">
+          None of the newest deliveries matches. Load more to search older ones.
+        </Text>
+      )}
       {!error && (
         <LoadMore
           hasMore={log?.pageInfo.hasNextPage ?? false}

@@ -7,6 +7,7 @@ import { StatusBadge } from "../../../components/status/status-badge.tsx";
 import { CLOCK_TICK_MS, Timestamp, useNow } from "../../../components/display/timestamp.tsx";
 import type { DeliveryRowFragment } from "../../../generated/webhook-deliveries.ts";
 import { eventTypeCode } from "../event-types.ts";
+import { formatDuration } from "../formatting.ts";
 import { OrganizationCell } from "../listed-mode.control.tsx";
 import classes from "../integrations.module.css";
 import { waitReason } from "../endpoints/endpoint.health.ts";
@@ -72,6 +73,20 @@ const statusColumn: Column<Delivery> = {
   ),
 };
 
+const responseColumn: Column<Delivery> = {
+  id: "response",
+  header: "Response",
+  cell: ({ lastAttempt }) =>
+    lastAttempt && (
+      <Stack gap={0} className={classes.state}>
+        {lastAttempt.httpStatus ?? "None"}
+        <Text c="dimmed" fz="xs">
+          {formatDuration(lastAttempt.durationMs)}
+        </Text>
+      </Stack>
+    ),
+};
+
 const createdColumn: Column<Delivery> = {
   id: "when",
   header: "Time",
@@ -80,9 +95,14 @@ const createdColumn: Column<Delivery> = {
 };
 
 const COLUMNS = {
-  all: [eventColumn, jobColumn, endpointColumn, statusColumn, createdColumn],
-  endpoint: [withNote(({ markingNumber }) => markingNumber), statusColumn, createdColumn],
-  job: [withNote(({ endpoint }) => endpoint?.url ?? "Deleted endpoint"), statusColumn, createdColumn],
+  all: [eventColumn, jobColumn, endpointColumn, statusColumn, responseColumn, createdColumn],
+  endpoint: [withNote(({ markingNumber }) => markingNumber), statusColumn, responseColumn, createdColumn],
+  job: [
+    withNote(({ endpoint }) => endpoint?.url ?? "Deleted endpoint"),
+    statusColumn,
+    responseColumn,
+    createdColumn,
+  ],
 };
 
 interface DeliveriesTableProps {

@@ -31,6 +31,7 @@ interface StatusDisplay {
 
 export const deliveryStatuses = [
   "PENDING",
+  "RETRYING",
   "DELIVERED",
   "FAILED",
   "DISCARDED",
@@ -41,6 +42,7 @@ export const DELIVERY_STATUS: Record<WebhookDeliveryStatus, StatusDisplay> = {
   DELIVERED: { label: "Delivered", tone: "success" },
   FAILED: { label: "Failed", tone: "danger" },
   DISCARDED: { label: "Discarded", tone: "muted" },
+  RETRYING: { label: "Retrying", tone: "attention" },
 };
 
 export function statusLabel(status: WebhookDeliveryStatus): string {
@@ -53,7 +55,7 @@ export function deliveryStatusOf({
   attemptCount,
 }: Pick<DeliveryRowFragment, "status" | "isInFlight" | "attemptCount">): StatusDisplay {
   if (isInFlight) return { label: "Sending", tone: "progress" };
-  if (status === "PENDING" && attemptCount > 0) return { label: "Retrying", tone: "attention" };
+  if (status === "PENDING" && attemptCount > 0) return DELIVERY_STATUS.RETRYING;
   return DELIVERY_STATUS[status];
 }
 
