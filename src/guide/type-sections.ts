@@ -101,6 +101,8 @@ export const typeSections: Readonly<Record<string, GuideSection>> = {
   PendingPolicy: section("guide/webhooks/endpoints", "Pause and resume"),
   WebhookDelivery: delivery,
   WebhookAttempt: delivery,
+  WebhookEndpointHealth: section("guide/webhooks/endpoints", "Health"),
+  SelectedReplayResult: section("guide/webhooks/deliveries", "Replay selected deliveries"),
   WebhookDeliveryStatus: deliveryLog,
   WebhookDeliveryOrigin: deliveryLog,
   ReplaySelection: section("guide/webhooks/deliveries", "Replay a time range"),

@@ -5,6 +5,7 @@ import { administrator, type Operation, operation, type RestOperation } from "..
 import type { DeliveryService } from "./deliveries/service.ts";
 import type { EndpointService } from "./endpoints/service.ts";
 import { deliveryOperations, endpointDeliveryOperations } from "./deliveries/operations.ts";
+import { replaySelectedDeliveries } from "./deliveries/replay-selected.operations.ts";
 import { endpointOperations, endpointPath, manage } from "./endpoints/operations.ts";
 import { retryEndpoint } from "./endpoints/retry.operations.ts";
 import type { SecretReveal } from "./signing/secret-reveal.ts";
@@ -20,6 +21,8 @@ export const webhookOperations: readonly RestOperation<Services>[] = [
   ...endpointOperations,
   retryEndpoint,
   ...endpointDeliveryOperations,
+  // Before the path with an ID, which would match it.
+  replaySelectedDeliveries,
   ...deliveryOperations,
 ];
 

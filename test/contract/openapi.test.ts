@@ -234,6 +234,7 @@ describe("the error table", () => {
       "POST /v1/webhook-endpoints/{id}/test",
       "POST /v1/webhook-endpoints/{id}/replay",
       "POST /v1/webhook-endpoints/{id}/retry",
+      "POST /v1/webhook-deliveries/replay",
     ];
     expect(Object.fromEntries(ownLimits)).toEqual(
       Object.fromEntries(withOwnLimit.map((name) => [name, ["X-Request-Id", "Retry-After"]])),

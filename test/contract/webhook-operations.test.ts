@@ -99,6 +99,15 @@ const samples: Record<string, Sample> = {
     success: 201,
     malformed: badKey,
   },
+  "POST /v1/webhook-deliveries/replay": {
+    success: 200,
+    body: { ids: ["dlv_01KAJQZ4T8M2N6R0V4Y7C1F5HK"] },
+    malformed: {
+      ...badKey,
+      "no deliveries": { body: { ids: [] }, fields: ["ids"] },
+      "101 deliveries": { body: { ids: Array.from({ length: 101 }, String) }, fields: ["ids"] },
+    },
+  },
 };
 const names = Object.keys(samples);
 const sampleOf = (name: string): Sample => samples[name] as Sample;

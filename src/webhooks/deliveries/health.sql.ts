@@ -12,7 +12,7 @@ import { toAttemptView, type AttemptRow, type AttemptView } from "./view.ts";
 export interface EndpointHealth {
   /** The number of measured attempts. */
   attempts: number;
-  /** True if the endpoint had more deliveries than are measured: at most so many of each hour are. */
+  /** True if the endpoint had too many deliveries, so that a sample of each hour is measured. */
   isSampled: boolean;
   /** 0 to 1; null without attempts, as are the response times in milliseconds. */
   successRate: number | null;
@@ -26,7 +26,7 @@ export interface EndpointHealth {
 
 const HOURS = 24;
 const MAX_DELIVERIES = 1_000;
-/** Of all endpoints together, so that a list of many costs no more than a list of 20. */
+/** Of all endpoints of a list. It divides them equally. */
 const MAX_TOTAL = 20_000;
 
 type HealthRow = Pick<EndpointHealth, "attempts" | "isSampled" | "nextAttemptAt"> & {
@@ -98,7 +98,7 @@ export async function endpointHealth(
   return new Map(rows.map((row) => [row.endpointId, toHealth(row)]));
 }
 
-/** Compares rows, because only the log's index fits that and the order by both columns, whatever the plan was made for. */
+/** Compares rows: with `endpoint_id =`, a plan for an empty week reads the primary key, and so the deliveries of all endpoints. */
 const loggedBetween = (start: Sql, stop: Sql): Sql => sql`${FINISHED}
   and (endpoint_id, id) >= (endpoint.id, ${start}) and (endpoint_id, id) < (endpoint.id, ${stop})`;
 

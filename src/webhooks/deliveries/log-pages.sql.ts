@@ -100,7 +100,7 @@ export async function listDeliveries(
     ...(position ? positionSql(position) : []),
     ...deliveryFilterSql(filter),
   ];
-  // The result has no index, so only so many of the newest deliveries are searched for it.
+  // The result has no index, so a page searches a limited number of deliveries.
   const result = resultFilterSql(filter);
   const searched = Math.max(limit + 1, Math.floor(MAX_SEARCHED / Math.max(1, endpointIds.length)));
   const lanes = lanesOf(filter).map(
@@ -170,32 +170,33 @@ export interface DeliveryDetailRow extends DeliveryRow {
   isEndpointDeleted: boolean;
 }
 
-/** `id` is a typed id. Throws NotFoundException if the delivery does not exist or is not visible. */
-export async function getDeliveryRow(
+/** The visible deliveries with these typed ids, in no particular order. */
+export async function findDeliveryRows(
   database: Queryable,
   principal: WebhookPrincipal,
-  id: string,
-): Promise<DeliveryDetailRow> {
-  const uuid = fromTypedId("dlv", id);
-  const [row] =
-    uuid === null
-      ? []
-      : await database.query<DeliveryDetailRow>(sql`
-          select delivery.*, job.marking_number as "markingNumber", endpoint.deleted_at is not null as "isEndpointDeleted"
-          from (select ${deliveryColumns} from webhook_delivery where id = ${uuid}) delivery
-            join webhook_endpoint endpoint on endpoint.id = delivery."endpointId"
-            left join job on job.id = delivery."jobId"
-          where ${tenantFilter(principal)}`);
-  if (!row) throw new AppError("NotFoundException", "There is no such delivery", { resource: "deliveries" });
-  return row;
+  ids: readonly string[],
+): Promise<DeliveryDetailRow[]> {
+  const uuids = ids.flatMap((id) => fromTypedId("dlv", id) ?? []);
+  if (uuids.length === 0) return [];
+  return await database.query<DeliveryDetailRow>(sql`
+    select delivery.*, job.marking_number as "markingNumber", endpoint.deleted_at is not null as "isEndpointDeleted"
+    from (select ${deliveryColumns} from webhook_delivery where id = any(${uuids}::uuid[])) delivery
+      join webhook_endpoint endpoint on endpoint.id = delivery."endpointId"
+      left join job on job.id = delivery."jobId"
+    where ${tenantFilter(principal)}`);
 }
+
+export const noSuchDelivery = (): AppError =>
+  new AppError("NotFoundException", "There is no such delivery", { resource: "deliveries" });
 
 export async function getDelivery(
   database: Queryable,
   principal: WebhookPrincipal,
   id: string,
 ): Promise<DeliveryDetail> {
-  const { isEndpointDeleted: _, ...row } = await getDeliveryRow(database, principal, id);
+  const [found] = await findDeliveryRows(database, principal, [id]);
+  if (!found) throw noSuchDelivery();
+  const { isEndpointDeleted: _, ...row } = found;
   const attempts = await attemptsByDelivery(database, principal, [row.id]);
   const bodies = await requestBodiesOf(database, principal, [row.id]);
   return {

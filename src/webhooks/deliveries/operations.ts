@@ -54,7 +54,7 @@ export const exampleDelivery: z.output<typeof deliveryView> = {
   finishedAt: "2026-11-24T13:07:31.902Z",
 };
 
-const exampleReplay: z.output<typeof deliveryView> = {
+export const exampleReplay: z.output<typeof deliveryView> = {
   ...exampleDelivery,
   id: "dlv_01KATX3PQE7H1K5N9S2W6Z0B4D",
   origin: "replay",

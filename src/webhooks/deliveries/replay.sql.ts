@@ -5,15 +5,14 @@
 import { visibleTo } from "../../jobs/api.ts";
 import type { Database } from "../../core/postgres/database.ts";
 import { AppError } from "../../core/errors.ts";
-import { minUuidAt, timestampOf, uuidV7Sql, toTypedId } from "../../core/ids.ts";
+import { minUuidAt, timestampOf, uuidV7Sql } from "../../core/ids.ts";
 import type { OrganizationType } from "../../core/principal.ts";
 import { join, raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import type { InTransaction, Transaction } from "../../core/postgres/transaction.ts";
 import { lockForTransaction } from "../../core/postgres/transaction-lock.ts";
 import { HOUR_MS, DAY_MS } from "../../core/time.ts";
-import type { WebhookPrincipal } from "../webhook-principal.ts";
 import { RETRYING, FINISHED, NEVER_ATTEMPTED, forEndpoint } from "./queue-lanes.sql.ts";
-import { deliveryCursor, getDeliveryRow } from "./log-pages.sql.ts";
+import { deliveryCursor, type DeliveryDetailRow } from "./log-pages.sql.ts";
 import { currentUuid, queryWithRetry } from "./discard-pending.sql.ts";
 import type { ReserveReplays } from "./replay-limit.ts";
 
@@ -26,48 +25,41 @@ interface ReplayManyDeps extends ReplayDeps {
   reserve: ReserveReplays;
 }
 
-/** Replays one delivery and returns the typed id of the new one. Throws ConflictException if it cannot be replayed. */
-export async function replayDelivery(
-  deps: ReplayDeps,
-  principal: WebhookPrincipal,
-  id: string,
-): Promise<string> {
-  const database = deps.tx ?? deps.database;
-  const row = await getDeliveryRow(database, principal, id);
+const conflict = (message: string): AppError => new AppError("ConflictException", message);
+
+/** Returns why the delivery can't be replayed; null if it can, unless it is in flight. */
+export function replayRefusal(row: DeliveryDetailRow): AppError | null {
   if (row.origin === "test")
-    throw new AppError(
-      "ConflictException",
-      "A test event cannot be replayed. Send another one to the endpoint.",
-    );
-  if (row.isEndpointDeleted)
-    throw new AppError(
-      "ConflictException",
-      "The endpoint of this delivery was deleted, so the delivery cannot be replayed",
-    );
+    return conflict("A test event cannot be replayed. Send another one to the endpoint.");
+  if (!row.isEndpointDeleted) return null;
+  return conflict("The endpoint of this delivery was deleted, so the delivery cannot be replayed");
+}
+
+export const inFlightRefusal = (): AppError =>
+  conflict("This delivery is in flight. Wait for the result of the attempt.");
+
+/** Replays deliveries (UUIDs) and returns the new ids by those of the originals. Those in flight are missing. */
+export async function replayByIds(deps: ReplayDeps, ids: readonly string[]): Promise<Map<string, string>> {
   // A pending original is discarded in the same statement, so that the event is not sent twice.
-  const [created] = await queryWithRetry<{ id: string }>(
-    database,
+  const created = await queryWithRetry<{ original: string; id: string }>(
+    deps.tx ?? deps.database,
     sql`
     with original as materialized (
-      select id, status, endpoint_id, event_id, event_type, job_id, after_restore from webhook_delivery
-      where id = ${row.id} and not (status = 'pending' and lease_token is not null and due_at > clock_timestamp())
-      for update
+      select id, status, endpoint_id, event_id, event_type, job_id, after_restore, ${uuidV7Sql} as replay_id from webhook_delivery
+      where id = any(${ids}::uuid[]) and not (status = 'pending' and lease_token is not null and due_at > clock_timestamp())
+      order by id for update
     ), discarded as (
       update webhook_delivery set status = 'discarded', lease_token = null, finished_at = clock_timestamp()
       from original
       where original.status = 'pending' and webhook_delivery.status = 'pending' and webhook_delivery.id = original.id
+    ), created as (
+      insert into webhook_delivery (id, endpoint_id, event_id, event_type, job_id, origin, after_restore)
+      select replay_id, endpoint_id, event_id, event_type, job_id, 'replay', after_restore from original
     )
-    insert into webhook_delivery (id, endpoint_id, event_id, event_type, job_id, origin, after_restore)
-    select ${uuidV7Sql}, endpoint_id, event_id, event_type, job_id, 'replay', after_restore from original
-    returning id`,
+    select id as original, replay_id as id from original`,
   );
-  if (!created)
-    throw new AppError(
-      "ConflictException",
-      "This delivery is in flight. Wait for the result of the attempt.",
-    );
-  notifyAfterCommit(deps);
-  return toTypedId("dlv", created.id);
+  if (created.length > 0) notifyAfterCommit(deps);
+  return new Map(created.map(({ original, id }) => [original, id]));
 }
 
 function notifyAfterCommit({ tx, notifyWorkers }: ReplayDeps): void {

@@ -13,7 +13,6 @@ import {
   type Problem,
   problemIn,
 } from "../../core/errors.ts";
-import { fromTypedId } from "../../core/ids.ts";
 import type { Queryable } from "../../core/postgres/database.ts";
 import type { InTransaction } from "../../core/postgres/transaction.ts";
 import { DAY_MS } from "../../core/time.ts";
@@ -25,7 +24,7 @@ import {
 } from "../endpoints/record-change.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
 import { endpointHealth, type EndpointHealth } from "./health.sql.ts";
-import { findDeliveriesById, newestAttempts } from "./log-lookups.sql.ts";
+import { newestAttempts } from "./log-lookups.sql.ts";
 import {
   getDelivery,
   listDeliveries,
@@ -34,13 +33,8 @@ import {
   type DeliveryDetail,
 } from "./log-pages.sql.ts";
 import { ReplayLimit } from "./replay-limit.ts";
-import {
-  replayDelivery,
-  type ReplayDeps,
-  replayFailed,
-  replayMissing,
-  type ReplayResult,
-} from "./replay.sql.ts";
+import { replaySelected, type SelectedReplay } from "./replay-selected.ts";
+import { type ReplayDeps, replayFailed, replayMissing, type ReplayResult } from "./replay.sql.ts";
 import { purgeExpiredDeliveries, type DeliveryPurgeResult } from "./retention.sql.ts";
 import { sendTestEvent, type TestEventDeps } from "./test-event.ts";
 import type { DeliveryView, EndpointAttempt } from "./view.ts";
@@ -115,15 +109,19 @@ export class DeliveryService {
 
   /** Creates another delivery of the same event. Discards the original if it is pending. */
   async replay(principal: WebhookPrincipal, id: string, { tx }: InTransaction = {}): Promise<DeliveryView> {
-    const replayId = await replayDelivery({ ...this.#deps, tx }, principal, id);
-    const database = tx ?? this.#deps.database;
-    const [delivery] = await findDeliveriesById(database, principal, [
-      fromTypedId("dlv", replayId) as string,
-    ]);
-    invariant(delivery, "a replay is visible to the principal who can see the original");
-    const endpoint = await getEndpoint(database, principal, delivery.endpointId);
-    await this.#recordReplay(principal, endpoint, { tx, details: { delivery: id } });
-    return delivery;
+    const [result] = await replaySelected({ ...this.#deps, tx }, principal, [id]);
+    invariant(result, "each delivery has a result");
+    if (!result.delivery) throw result.error;
+    return result.delivery;
+  }
+
+  /** As `replay` of several, whose errors are in the results. Throws TooManyRequestsException as `replayMany`. */
+  replaySelected(
+    principal: WebhookPrincipal,
+    ids: readonly string[],
+    { tx }: InTransaction = {},
+  ): Promise<SelectedReplay[]> {
+    return replaySelected({ ...this.#deps, tx, limit: this.#replays }, principal, ids);
   }
 
   /**

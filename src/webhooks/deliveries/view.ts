@@ -10,7 +10,6 @@ import { endpointId, shownHeader } from "../endpoints/view.ts";
 
 /** `discarded`: the owner discarded it, or a replay replaced it. */
 export const deliveryStatuses = ["pending", "delivered", "failed", "discarded"] as const;
-export type DeliveryStatus = (typeof deliveryStatuses)[number];
 /** `retrying`: pending, and attempted before. */
 export const deliveryStatusFilters = [...deliveryStatuses, "retrying"] as const;
 export type DeliveryStatusFilter = (typeof deliveryStatusFilters)[number];

@@ -1,10 +1,10 @@
 /** The deletion of test deliveries during claims, results and replays leaves no delivery and no attempt. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { newUuid } from "../../../src/core/ids.ts";
+import { fromTypedId, newUuid } from "../../../src/core/ids.ts";
 import type { Queryable } from "../../../src/core/postgres/database.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { deleteTestDeliveries } from "../../../src/webhooks/deliveries/delete-test-deliveries.sql.ts";
-import { replayDelivery, replayFailed, replayMissing } from "../../../src/webhooks/deliveries/replay.sql.ts";
+import { replayByIds, replayFailed, replayMissing } from "../../../src/webhooks/deliveries/replay.sql.ts";
 import {
   claimDue,
   recordFinished,
@@ -193,7 +193,7 @@ describe("a replay in progress", () => {
     await deleteEvents();
     await services.database.transaction(async (tx) => {
       if (id === null) await replayFailed({ ...replayDeps(), tx }, { endpointId: partner.uuid, since });
-      else await replayDelivery({ ...replayDeps(), tx }, partner.agent, id);
+      else await replayByIds({ ...replayDeps(), tx }, [fromTypedId("dlv", id) as string]);
       deleting = deleteDeliveries();
       await waitForBlockedSessions(services.database, 1);
     });

@@ -83,7 +83,7 @@ it("names no next attempt of a paused endpoint, and the end of the pause of a bl
   expect(await healthOf(uuid)).toMatchObject({ successRate: null, nextAttemptAt: null });
 });
 
-it("measures at most as many deliveries of each hour of a busy endpoint", async () => {
+it("measures the newest 41 deliveries of each hour of a busy endpoint", async () => {
   const { uuid } = await createAgentWithEndpoint(services);
   await log(uuid, { outcome: "delivered", count: 2_000 });
   await log(uuid, { outcome: "http_500", count: 30, hoursAgo: 5 });

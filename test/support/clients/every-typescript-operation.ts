@@ -72,6 +72,8 @@ async function callWebhooks({ webhooks }: Waymark): Promise<void> {
   const { items } = await webhooks.listDeliveriesPage({ cursor: cursor ?? undefined });
   const delivery = await webhooks.getDelivery(items[0]?.id ?? testId);
   await webhooks.replayDelivery(delivery.id).catch(() => undefined);
+  const { results } = await webhooks.replaySelectedDeliveries([delivery.id]);
+  if (results[0]?.id !== delivery.id) throw new Error("Each selected delivery has a result");
   await webhooks.deleteEndpoint(id);
 }
 

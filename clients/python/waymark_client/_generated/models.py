@@ -735,6 +735,73 @@ class ReplayWebhooks(Model):
 
 
 @dataclass(kw_only=True)
+class SelectedReplays(Model):
+    replayed: int
+    """Number of new deliveries"""
+    results: list[SelectedReplayResult]
+    """A result for each ID, in their order"""
+
+
+@dataclass(kw_only=True)
+class SelectedReplayResult(Model):
+    """What became of one selected delivery."""
+
+    id: str
+    """ID of the original, as given"""
+    delivery: SelectedReplayResultDelivery | None
+    """The new delivery; null if it was not replayed"""
+    error: str | None
+    """Why it was not replayed; null if it was"""
+    error_code: str | None
+    """Code of the error; null if it was replayed. More may be added. Now: `NotFoundException`,
+    `ConflictException`.
+    """
+
+
+@dataclass(kw_only=True)
+class SelectedReplayResultDelivery(Model):
+    """The new delivery; null if it was not replayed"""
+
+    id: str
+    """Delivery ID"""
+    endpoint_id: str
+    """ID of the endpoint, kept when the endpoint is deleted"""
+    event_id: str
+    """Event ID, sent as `webhook-id`"""
+    event_type: str
+    """Type of the event. More may be added. Now: `job.created`, `job.updated`, `job.status_changed`,
+    `job.assigned`, `job.unassigned`, `job.deleted`, `webhook.test`.
+    """
+    marking_number: str | None
+    """Marking Number of the job; null for a test event"""
+    origin: str
+    """What created the delivery. More may be added. Now: `event`, `replay`, `test`."""
+    status: str
+    """`pending`: waiting for an attempt, or on hold. `delivered`: the receiver returned 2xx. `failed`: all
+    attempts failed. `discarded`: cancelled by the owner, or replaced by a replay. More may be added. Now:
+    `pending`, `delivered`, `failed`, `discarded`.
+    """
+    attempt_count: int
+    """Number of requests started"""
+    outcome: str | None
+    """Result of the last attempt, such as `delivered`, `http_500` or `timeout`; null before the first result"""
+    next_attempt_at: datetime | None
+    """Time of the next attempt; null if none is scheduled"""
+    is_in_flight: bool
+    """Whether a request is in flight"""
+    created_at: datetime
+    """Creation time"""
+    finished_at: datetime | None
+    """Time at which it reached its final status; null while it is pending"""
+
+
+@dataclass(kw_only=True)
+class ReplaySelectedWebhooks(Model):
+    ids: list[str]
+    """IDs of the deliveries; a repeated one counts once"""
+
+
+@dataclass(kw_only=True)
 class WebhookDeliveryList(Model):
     items: list[WebhookDelivery]
     """The deliveries, newest first"""
@@ -1115,6 +1182,7 @@ __all__ = [
     "Problem",
     "RateLimit",
     "ReassignedTestJob",
+    "ReplaySelectedWebhooks",
     "ReplayWebhooks",
     "RequestLog",
     "RequestLogEntry",
@@ -1125,6 +1193,9 @@ __all__ = [
     "RetriedWebhookEndpoint",
     "RevokedApiKeys",
     "SampleEventInput",
+    "SelectedReplayResult",
+    "SelectedReplayResultDelivery",
+    "SelectedReplays",
     "SentEvent",
     "SharedRateLimit",
     "Status",

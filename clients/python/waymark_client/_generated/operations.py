@@ -404,6 +404,21 @@ def replay_webhook_deliveries(
     )
 
 
+def replay_selected_webhook_deliveries(
+    body: models.ReplaySelectedWebhooks | Mapping[str, Any],
+    *,
+    idempotency_key: str | Unset = UNSET,
+) -> Call[models.SelectedReplays]:
+    return Call(
+        method="POST",
+        path="/webhook-deliveries/replay",
+        decode=models.SelectedReplays.from_dict,
+        headers={"Idempotency-Key": idempotency_key},
+        body=body,
+        takes_key=True,
+    )
+
+
 def list_webhook_deliveries(
     *,
     endpoint_id: str | Unset = UNSET,

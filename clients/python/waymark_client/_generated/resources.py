@@ -37,6 +37,7 @@ METHODS = {
     "send_test_event": "webhooks.send_test_event",
     "list_webhook_endpoint_attempts": "webhooks.list_endpoint_attempts",
     "replay_webhook_deliveries": "webhooks.replay_deliveries",
+    "replay_selected_webhook_deliveries": "webhooks.replay_selected_deliveries",
     "list_webhook_deliveries": "webhooks.list_deliveries_page",
     "get_webhook_delivery": "webhooks.get_delivery",
     "replay_webhook_delivery": "webhooks.replay_delivery",
@@ -882,6 +883,30 @@ class Webhooks:
           headers: Further headers of the request.
         """
         return self._driver.call(operations.replay_webhook_deliveries(id, body, idempotency_key=idempotency_key), headers)
+
+    def replay_selected_deliveries(
+        self,
+        body: models.ReplaySelectedWebhooks | Mapping[str, Any],
+        *,
+        idempotency_key: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
+    ) -> models.SelectedReplays:
+        """Replay selected deliveries.
+
+        Replays up to 100 deliveries, as `POST /v1/webhook-deliveries/{id}/replay` replays one. One that
+        can't be replayed stops no other: its result has the error.
+
+        The new deliveries count towards the replays of the organization.
+
+        Required scope: `webhooks:manage`.
+
+        Parameters:
+          idempotency_key: Makes retries safe. After a request with this key has changed something, repeating
+            it within 24 hours returns the stored response and changes nothing. A request that changed nothing
+            is executed again. Keys are scoped to the organization and route.
+          headers: Further headers of the request.
+        """
+        return self._driver.call(operations.replay_selected_webhook_deliveries(body, idempotency_key=idempotency_key), headers)
 
     def list_deliveries(
         self,
@@ -2206,6 +2231,30 @@ class AsyncWebhooks:
           headers: Further headers of the request.
         """
         return await self._driver.call(operations.replay_webhook_deliveries(id, body, idempotency_key=idempotency_key), headers)
+
+    async def replay_selected_deliveries(
+        self,
+        body: models.ReplaySelectedWebhooks | Mapping[str, Any],
+        *,
+        idempotency_key: str | Unset = UNSET,
+        headers: Mapping[str, str] | None = None,
+    ) -> models.SelectedReplays:
+        """Replay selected deliveries.
+
+        Replays up to 100 deliveries, as `POST /v1/webhook-deliveries/{id}/replay` replays one. One that
+        can't be replayed stops no other: its result has the error.
+
+        The new deliveries count towards the replays of the organization.
+
+        Required scope: `webhooks:manage`.
+
+        Parameters:
+          idempotency_key: Makes retries safe. After a request with this key has changed something, repeating
+            it within 24 hours returns the stored response and changes nothing. A request that changed nothing
+            is executed again. Keys are scoped to the organization and route.
+          headers: Further headers of the request.
+        """
+        return await self._driver.call(operations.replay_selected_webhook_deliveries(body, idempotency_key=idempotency_key), headers)
 
     def list_deliveries(
         self,

@@ -646,6 +646,57 @@ export interface ReplayWebhooks {
   until?: string;
 }
 
+export interface SelectedReplays {
+  /** Number of new deliveries */
+  replayed: number;
+  /** A result for each ID, in their order */
+  results: SelectedReplayResult[];
+}
+
+/** What became of one selected delivery. */
+export interface SelectedReplayResult {
+  /** ID of the original, as given */
+  id: string;
+  /** The new delivery; null if it was not replayed */
+  delivery: {
+    /** Delivery ID */
+    id: string;
+    /** ID of the endpoint, kept when the endpoint is deleted */
+    endpoint_id: string;
+    /** Event ID, sent as `webhook-id` */
+    event_id: string;
+    /** Type of the event. More may be added. Now: `job.created`, `job.updated`, `job.status_changed`, `job.assigned`, `job.unassigned`, `job.deleted`, `webhook.test`. */
+    event_type: "job.created" | "job.updated" | "job.status_changed" | "job.assigned" | "job.unassigned" | "job.deleted" | "webhook.test" | (string & {});
+    /** Marking Number of the job; null for a test event */
+    marking_number: string | null;
+    /** What created the delivery. More may be added. Now: `event`, `replay`, `test`. */
+    origin: "event" | "replay" | "test" | (string & {});
+    /** `pending`: waiting for an attempt, or on hold. `delivered`: the receiver returned 2xx. `failed`: all attempts failed. `discarded`: cancelled by the owner, or replaced by a replay. More may be added. Now: `pending`, `delivered`, `failed`, `discarded`. */
+    status: "pending" | "delivered" | "failed" | "discarded" | (string & {});
+    /** Number of requests started */
+    attempt_count: number;
+    /** Result of the last attempt, such as `delivered`, `http_500` or `timeout`; null before the first result */
+    outcome: string | null;
+    /** Time of the next attempt; null if none is scheduled */
+    next_attempt_at: string | null;
+    /** Whether a request is in flight */
+    is_in_flight: boolean;
+    /** Creation time */
+    created_at: string;
+    /** Time at which it reached its final status; null while it is pending */
+    finished_at: string | null;
+  } | null;
+  /** Why it was not replayed; null if it was */
+  error: string | null;
+  /** Code of the error; null if it was replayed. More may be added. Now: `NotFoundException`, `ConflictException`. */
+  error_code: "NotFoundException" | "ConflictException" | (string & {}) | null;
+}
+
+export interface ReplaySelectedWebhooks {
+  /** IDs of the deliveries; a repeated one counts once */
+  ids: string[];
+}
+
 export interface WebhookDeliveryList {
   /** The deliveries, newest first */
   items: WebhookDelivery[];
@@ -1215,6 +1266,13 @@ export interface Operations {
     body: ReplayWebhooks;
     data: WebhookReplayResult;
   };
+  /** Replay selected deliveries */
+  replaySelectedWebhookDeliveries: {
+    path: {};
+    query: {};
+    body: ReplaySelectedWebhooks;
+    data: SelectedReplays;
+  };
   /** List webhook deliveries */
   listWebhookDeliveries: {
     path: {};
@@ -1414,6 +1472,7 @@ export const operations = {
   sendTestEvent: { method: "POST", path: "/webhook-endpoints/{id}/test", changes: true, takesKey: false },
   listWebhookEndpointAttempts: { method: "GET", path: "/webhook-endpoints/{id}/attempts", changes: false, takesKey: false },
   replayWebhookDeliveries: { method: "POST", path: "/webhook-endpoints/{id}/replay", changes: true, takesKey: true },
+  replaySelectedWebhookDeliveries: { method: "POST", path: "/webhook-deliveries/replay", changes: true, takesKey: true },
   listWebhookDeliveries: { method: "GET", path: "/webhook-deliveries", changes: false, takesKey: false },
   getWebhookDelivery: { method: "GET", path: "/webhook-deliveries/{id}", changes: false, takesKey: false },
   replayWebhookDelivery: { method: "POST", path: "/webhook-deliveries/{id}/replay", changes: true, takesKey: true },

@@ -116,6 +116,14 @@ export class Webhooks {
     return this.#transport.call("getWebhookDelivery", { path: { id } }, options);
   }
 
+  /** Sends the events of up to 100 deliveries again. The results have an error for each that can't be replayed. */
+  replaySelectedDeliveries(
+    ids: readonly string[],
+    options?: ChangeOptions,
+  ): Result<"replaySelectedWebhookDeliveries"> {
+    return this.#transport.call("replaySelectedWebhookDeliveries", { body: { ids: [...ids] } }, options);
+  }
+
   /** Sends the event again, as a new delivery. */
   replayDelivery(id: string, options?: ChangeOptions): Result<"replayWebhookDelivery"> {
     return this.#transport.call("replayWebhookDelivery", { path: { id } }, options);

@@ -1204,6 +1204,11 @@ export type Mutation = {
   readonly sendTestEvent: SendTestEventPayload;
   /** Replays an event as a new delivery with the same `webhook-id`. Needs the scope `webhooks:manage`. */
   readonly replayDelivery: ReplayDeliveryPayload;
+  /**
+   * Replays up to 100 deliveries. One that can't be replayed stops no other: its result has the error. Needs the scope
+   * `webhooks:manage`.
+   */
+  readonly replaySelectedDeliveries: ReplaySelectedDeliveriesPayload;
   /** Replays many events. Needs the scope `webhooks:manage`. */
   readonly replayDeliveries: ReplayDeliveriesPayload;
   /** Creates an API key with at most the permissions of the calling key. Needs the scope `keys:manage`. */
@@ -1387,6 +1392,12 @@ export type MutationSendTestEventArgs = {
 /** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationReplayDeliveryArgs = {
   id: Scalars['ID']['input'];
+};
+
+
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
+export type MutationReplaySelectedDeliveriesArgs = {
+  ids: ReadonlyArray<Scalars['ID']['input']>;
 };
 
 
@@ -1806,11 +1817,11 @@ export type WebhookEndpointHealth = {
   /** Number of measured requests. */
   readonly attempts: Scalars['Int']['output'];
   /**
-   * True if there were more deliveries than are measured. Then `attempts` is the size of a sample with equally many deliveries of
-   * each hour, if the hour had so many.
+   * True if there were too many deliveries to measure all. Then `attempts` is the size of a sample: the newest deliveries of each
+   * hour, the same number for each.
    */
   readonly isSampled: Scalars['Boolean']['output'];
-  /** Share of the measured requests that the receiver answered with a 2xx status, 0 to 1; null if there were none. */
+  /** Share of the measured requests with a 2xx response, from 0 to 1; null if there were no requests. */
   readonly successRate: Maybe<Scalars['Float']['output']>;
   /** Median response time in milliseconds; null if there were no requests. */
   readonly p50Ms: Maybe<Scalars['Int']['output']>;
@@ -2121,6 +2132,28 @@ export type ReplayDeliveryPayload = {
   readonly delivery: Maybe<WebhookDelivery>;
   /** The errors; empty if the mutation succeeded. */
   readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** Result of `replaySelectedDeliveries`. */
+export type ReplaySelectedDeliveriesPayload = {
+  /** Number of new deliveries. */
+  readonly replayed: Maybe<Scalars['Int']['output']>;
+  /** A result for each ID, in their order. */
+  readonly results: Maybe<ReadonlyArray<SelectedReplayResult>>;
+  /** The errors; empty if the mutation succeeded. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** What became of one selected delivery. */
+export type SelectedReplayResult = {
+  /** ID of the original, as given. */
+  readonly id: Scalars['ID']['output'];
+  /** The new delivery; null if it was not replayed. */
+  readonly delivery: Maybe<WebhookDelivery>;
+  /** Why it was not replayed; null if it was. */
+  readonly error: Maybe<Scalars['String']['output']>;
+  /** Code of the error, as in REST; null if it was replayed. */
+  readonly errorCode: Maybe<Scalars['String']['output']>;
 };
 
 /** Result of `replayDeliveries`. */
@@ -2789,6 +2822,8 @@ export type ResolversTypes = ResolversObject<{
   RotateWebhookSecretPayload: ResolverTypeWrapper<Omit<RotateWebhookSecretPayload, 'endpoint'> & { endpoint?: Maybe<ResolversTypes['WebhookEndpoint']> }>;
   SendTestEventPayload: ResolverTypeWrapper<Omit<SendTestEventPayload, 'delivery'> & { delivery?: Maybe<ResolversTypes['WebhookDelivery']> }>;
   ReplayDeliveryPayload: ResolverTypeWrapper<Omit<ReplayDeliveryPayload, 'delivery'> & { delivery?: Maybe<ResolversTypes['WebhookDelivery']> }>;
+  ReplaySelectedDeliveriesPayload: ResolverTypeWrapper<Omit<ReplaySelectedDeliveriesPayload, 'results'> & { results?: Maybe<ReadonlyArray<ResolversTypes['SelectedReplayResult']>> }>;
+  SelectedReplayResult: ResolverTypeWrapper<Omit<SelectedReplayResult, 'delivery'> & { delivery?: Maybe<ResolversTypes['WebhookDelivery']> }>;
   ReplayDeliveriesPayload: ResolverTypeWrapper<ReplayDeliveriesPayload>;
   Invitation: ResolverTypeWrapper<InvitationNode>;
   InviteMemberInput: InviteMemberInput;
@@ -2922,6 +2957,8 @@ export type ResolversParentTypes = ResolversObject<{
   RotateWebhookSecretPayload: Omit<RotateWebhookSecretPayload, 'endpoint'> & { endpoint?: Maybe<ResolversParentTypes['WebhookEndpoint']> };
   SendTestEventPayload: Omit<SendTestEventPayload, 'delivery'> & { delivery?: Maybe<ResolversParentTypes['WebhookDelivery']> };
   ReplayDeliveryPayload: Omit<ReplayDeliveryPayload, 'delivery'> & { delivery?: Maybe<ResolversParentTypes['WebhookDelivery']> };
+  ReplaySelectedDeliveriesPayload: Omit<ReplaySelectedDeliveriesPayload, 'results'> & { results?: Maybe<ReadonlyArray<ResolversParentTypes['SelectedReplayResult']>> };
+  SelectedReplayResult: Omit<SelectedReplayResult, 'delivery'> & { delivery?: Maybe<ResolversParentTypes['WebhookDelivery']> };
   ReplayDeliveriesPayload: ReplayDeliveriesPayload;
   Invitation: InvitationNode;
   InviteMemberInput: InviteMemberInput;
@@ -3307,6 +3344,7 @@ export type MutationResolvers<ContextType = GraphqlContext, ParentType extends R
   rotateWebhookSecret?: Resolver<ResolversTypes['RotateWebhookSecretPayload'], ParentType, ContextType, RequireFields<MutationRotateWebhookSecretArgs, 'id'>>;
   sendTestEvent?: Resolver<ResolversTypes['SendTestEventPayload'], ParentType, ContextType, RequireFields<MutationSendTestEventArgs, 'endpointId'>>;
   replayDelivery?: Resolver<ResolversTypes['ReplayDeliveryPayload'], ParentType, ContextType, RequireFields<MutationReplayDeliveryArgs, 'id'>>;
+  replaySelectedDeliveries?: Resolver<ResolversTypes['ReplaySelectedDeliveriesPayload'], ParentType, ContextType, RequireFields<MutationReplaySelectedDeliveriesArgs, 'ids'>>;
   replayDeliveries?: Resolver<ResolversTypes['ReplayDeliveriesPayload'], ParentType, ContextType, RequireFields<MutationReplayDeliveriesArgs, 'endpointId' | 'only'>>;
   createApiKey?: Resolver<ResolversTypes['CreateApiKeyPayload'], ParentType, ContextType, RequireFields<MutationCreateApiKeyArgs, 'input'>>;
   rotateApiKey?: Resolver<ResolversTypes['RotateApiKeyPayload'], ParentType, ContextType, RequireFields<MutationRotateApiKeyArgs, 'id' | 'graceHours'>>;
@@ -3529,6 +3567,19 @@ export type SendTestEventPayloadResolvers<ContextType = GraphqlContext, ParentTy
 export type ReplayDeliveryPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['ReplayDeliveryPayload'] = ResolversParentTypes['ReplayDeliveryPayload']> = ResolversObject<{
   delivery?: Resolver<Maybe<ResolversTypes['WebhookDelivery']>, ParentType, ContextType>;
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type ReplaySelectedDeliveriesPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['ReplaySelectedDeliveriesPayload'] = ResolversParentTypes['ReplaySelectedDeliveriesPayload']> = ResolversObject<{
+  replayed?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  results?: Resolver<Maybe<ReadonlyArray<ResolversTypes['SelectedReplayResult']>>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type SelectedReplayResultResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['SelectedReplayResult'] = ResolversParentTypes['SelectedReplayResult']> = ResolversObject<{
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  delivery?: Resolver<Maybe<ResolversTypes['WebhookDelivery']>, ParentType, ContextType>;
+  error?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  errorCode?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
 }>;
 
 export type ReplayDeliveriesPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['ReplayDeliveriesPayload'] = ResolversParentTypes['ReplayDeliveriesPayload']> = ResolversObject<{
@@ -3811,6 +3862,8 @@ export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   RotateWebhookSecretPayload?: RotateWebhookSecretPayloadResolvers<ContextType>;
   SendTestEventPayload?: SendTestEventPayloadResolvers<ContextType>;
   ReplayDeliveryPayload?: ReplayDeliveryPayloadResolvers<ContextType>;
+  ReplaySelectedDeliveriesPayload?: ReplaySelectedDeliveriesPayloadResolvers<ContextType>;
+  SelectedReplayResult?: SelectedReplayResultResolvers<ContextType>;
   ReplayDeliveriesPayload?: ReplayDeliveriesPayloadResolvers<ContextType>;
   Invitation?: InvitationResolvers<ContextType>;
   InviteMemberPayload?: InviteMemberPayloadResolvers<ContextType>;

@@ -14,6 +14,11 @@ import { WebhookDeliveriesDocument } from "../../../generated/webhook-deliveries
 import { ListedModeControl } from "../listed-mode.control.tsx";
 import { deliveriesVariables, hasDeliveryFilters } from "./deliveries.search.ts";
 import { DeliveriesFilters } from "./deliveries.filters.tsx";
+import { SelectionBar } from "./delivery-selection.tsx";
+import { ReplaySelectedDialog } from "./replay-selected.dialog.tsx";
+import type { DeliveryRowFragment } from "../../../generated/webhook-deliveries.ts";
+import { useDialog } from "../../../app/interaction/use-dialog.ts";
+import { useSelection } from "../../jobs/list/use-selection.ts";
 import { DeliveriesTable } from "./deliveries.table.tsx";
 
 const route = getRouteApi("/console/integrations/deliveries");
@@ -53,7 +58,7 @@ export function DeliveriesPage() {
       {!error && log && deliveries.length === 0 && !log.pageInfo.hasNextPage && (
         <NoDeliveries hasFilters={hasDeliveryFilters(search)} />
       )}
-      {!error && deliveries.length > 0 && <DeliveriesTable deliveries={deliveries} isStale={isStale} />}
+      {!error && <SelectableDeliveries deliveries={deliveries} isStale={isStale} />}
       {!error && deliveries.length === 0 && log?.pageInfo.hasNextPage === true && (
         <Text c="dimmed" fz="sm">
           None of the newest deliveries matches. Load more to search older ones.
@@ -66,6 +71,33 @@ export function DeliveriesPage() {
           onLoadMore={() => fetchMore({ variables: { after: log?.pageInfo.endCursor } })}
         />
       )}
+    </>
+  );
+}
+
+/** Stays mounted without deliveries, because a replay can empty the list while its report is open. */
+function SelectableDeliveries({
+  deliveries,
+  isStale,
+}: {
+  deliveries: readonly DeliveryRowFragment[];
+  isStale: boolean;
+}) {
+  const selection = useSelection();
+  const replaying = useDialog<readonly DeliveryRowFragment[]>();
+  // Only those that are shown: other filters may hide a selected one.
+  const selected = deliveries.filter(({ id }) => selection.selected.has(id));
+  return (
+    <>
+      {deliveries.length > 0 && (
+        <DeliveriesTable deliveries={deliveries} isStale={isStale} selection={selection} />
+      )}
+      <SelectionBar
+        count={selected.length}
+        onReplay={() => replaying.open(selected)}
+        onClear={selection.clear}
+      />
+      <ReplaySelectedDialog dialog={replaying} onReplayed={selection.clear} />
     </>
   );
 }

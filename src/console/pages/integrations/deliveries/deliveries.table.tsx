@@ -10,6 +10,7 @@ import { eventTypeCode } from "../event-types.ts";
 import { formatDuration } from "../formatting.ts";
 import { OrganizationCell } from "../listed-mode.control.tsx";
 import classes from "../integrations.module.css";
+import { selectColumn, type DeliverySelection } from "./delivery-selection.tsx";
 import { waitReason } from "../endpoints/endpoint.health.ts";
 import { isFuture, outcomeLabel, deliveryStatusOf } from "./delivery-status.ts";
 
@@ -110,15 +111,18 @@ interface DeliveriesTableProps {
   /** For the deliveries of one endpoint or job: fewer columns. */
   of?: "endpoint" | "job";
   isStale?: boolean;
+  selection?: DeliverySelection;
 }
 
-export function DeliveriesTable({ deliveries, of, isStale = false }: DeliveriesTableProps) {
+export function DeliveriesTable({ deliveries, of, isStale = false, selection }: DeliveriesTableProps) {
+  const columns = COLUMNS[of ?? "all"];
   return (
     <DataTable
       caption="Deliveries"
-      columns={COLUMNS[of ?? "all"]}
+      columns={selection ? [selectColumn(selection, deliveries), ...columns] : columns}
       rows={deliveries}
       rowKey={({ id }) => id}
+      isSelected={({ id }) => selection?.selected.has(id) ?? false}
       isStale={isStale}
     />
   );

@@ -59,6 +59,11 @@ export function deliveryStatusOf({
   return DELIVERY_STATUS[status];
 }
 
+/** `1 delivery`, `3 deliveries`. */
+export function countDeliveries(count: number): string {
+  return count === 1 ? "1 delivery" : `${count.toLocaleString()} deliveries`;
+}
+
 /** False for a retry that is already due but waits for its endpoint. */
 export function isFuture(instant: string | null, nowMs: number): instant is string {
   return instant !== null && Date.parse(instant) > nowMs;

@@ -21,6 +21,7 @@ import {
 } from "../../../generated/webhook-delivery.ts";
 import { AttemptTimeline } from "./attempt.timeline.tsx";
 import { BackLink } from "../back-link.tsx";
+import { canReplay } from "./delivery-selection.tsx";
 import { DeliveryDetails } from "./delivery.details.tsx";
 import { eventTypeCode } from "../event-types.ts";
 import classes from "../integrations.module.css";
@@ -75,8 +76,6 @@ export function DeliveryPage() {
 
 function DeliveryView({ delivery }: { delivery: Delivery }) {
   const replaying = useDialog<Delivery>();
-  // Test events are not replayed, and deleted endpoints receive nothing.
-  const canReplay = delivery.origin !== "TEST" && delivery.endpoint !== null;
   return (
     <>
       <PageHeader
@@ -84,7 +83,7 @@ function DeliveryView({ delivery }: { delivery: Delivery }) {
         titleAside={<StatusBadge {...deliveryStatusOf(delivery)} />}
         back={backLink}
         actions={
-          canReplay && (
+          canReplay(delivery) && (
             <Button
               variant="default"
               leftSection={<IconRepeat size={16} aria-hidden="true" />}

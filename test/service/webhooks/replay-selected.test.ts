@@ -1,0 +1,101 @@
+/** The replay of selected deliveries: a result for each, and the limits of replays. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { fromTypedId, newUuid, toTypedId } from "../../../src/core/ids.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
+import type { AccessChange } from "../../../src/mail/api.ts";
+import { replaySelected } from "../../../src/webhooks/deliveries/replay-selected.ts";
+import { createAgentWithEndpoint, finishPendingDeliveries } from "../../support/webhooks/delivery.fixture.ts";
+import {
+  openWebhookServiceFixture,
+  type WebhookServiceFixture,
+} from "../../support/webhooks/service.fixture.ts";
+
+let services: WebhookServiceFixture;
+
+beforeAll(async () => {
+  services = await openWebhookServiceFixture({ replayRate: { perSecond: 1, burst: 5 } });
+});
+
+afterAll(() => services[Symbol.asyncDispose]());
+
+const createFailed = async (count: number) => {
+  const own = await createAgentWithEndpoint(services);
+  await services.createJobs(own.agent, count);
+  await finishPendingDeliveries(services, own.uuid, "failed");
+  return { ...own, ids: (await own.list()).map(({ id }) => id) };
+};
+
+const codesOf = (results: Awaited<ReturnType<typeof services.deliveries.replaySelected>>) =>
+  results.map(({ delivery, error }) => delivery?.origin ?? error?.code);
+
+it("replays each selected delivery once, in the order of the ids", async () => {
+  const { agent, ids, list } = await createFailed(3);
+  const selected = [ids[2], ids[0], ids[2]] as string[];
+  const announced = services.workerNotifications.count;
+  const results = await services.deliveries.replaySelected(agent, selected);
+  expect(results).toMatchObject([
+    { id: ids[2], delivery: { origin: "replay", status: "pending" }, error: null },
+    { id: ids[0], delivery: { origin: "replay", status: "pending" }, error: null },
+  ]);
+  expect(services.workerNotifications.count).toBe(announced + 1);
+  expect((await list()).filter(({ origin }) => origin === "replay")).toHaveLength(2);
+});
+
+it("discards those that are pending, and has an error for each that can't be replayed", async () => {
+  const { agent, id, uuid, list } = await createAgentWithEndpoint(services);
+  await services.createJobs(agent, 2);
+  const [inFlight, pending] = await list();
+  await services.database.query(sql`
+    update webhook_delivery set lease_token = ${newUuid()}, due_at = now() + interval '30 s'
+    where id = ${fromTypedId("dlv", inFlight?.id ?? "")}`);
+  const test = await services.deliveries.sendTest(agent, id);
+  const foreign = await createFailed(1);
+  const ids = [pending?.id, inFlight?.id, test.id, foreign.ids[0], toTypedId("dlv", newUuid()), "none"];
+  const results = await services.deliveries.replaySelected(agent, ids as string[]);
+  expect(codesOf(results)).toEqual([
+    "replay",
+    "ConflictException",
+    "ConflictException",
+    "NotFoundException",
+    "NotFoundException",
+    "NotFoundException",
+  ]);
+  expect(results[3]?.error?.message).toBe(results[4]?.error?.message);
+  expect(await list({ status: "discarded" })).toMatchObject([{ id: pending?.id }]);
+  expect(await foreign.list()).toHaveLength(1);
+  await services.endpoints.delete(agent, id);
+  expect(codesOf(await services.deliveries.replaySelected(agent, [test.id, pending?.id ?? ""]))).toEqual([
+    "ConflictException",
+    "ConflictException",
+  ]);
+  expect((await services.listDeliveries(sql`endpoint_id = ${uuid} and origin = 'replay'`)).length).toBe(1);
+});
+
+it("counts towards the replays of the partner, and replays none beyond them", async () => {
+  const { agent, ids, list } = await createFailed(4);
+  await services.deliveries.replaySelected(agent, ids);
+  await expect(services.deliveries.replaySelected(agent, ids.slice(0, 2))).rejects.toMatchObject({
+    code: "TooManyRequestsException",
+  });
+  expect(await list()).toHaveLength(8);
+});
+
+it("records one audit entry for each endpoint", async () => {
+  const { agent, ids, id } = await createFailed(2);
+  const { endpoint: second } = await services.endpoints.create(agent, { url: "http://127.0.0.1:9/webhooks" });
+  await services.createJob(agent);
+  const [ofSecond] = (await services.deliveries.list(agent, { filter: { endpointId: second.id }, limit: 1 }))
+    .items;
+  const entries: Pick<AccessChange, "action" | "subject" | "details">[] = [];
+  const deps = {
+    database: services.database,
+    notifyWorkers: () => undefined,
+    recordAccessChange: async (_on: unknown, { action, subject, details }: AccessChange) =>
+      void entries.push({ action, subject, details }),
+  };
+  await replaySelected(deps, agent, [...ids, ofSecond?.id ?? ""]);
+  expect(entries.toSorted((a, b) => Number(b.subject === id) - Number(a.subject === id))).toMatchObject([
+    { action: "endpoint.replayed", subject: id, details: { deliveries: expect.arrayContaining(ids) } },
+    { action: "endpoint.replayed", subject: second.id, details: { delivery: ofSecond?.id } },
+  ]);
+});
