@@ -18,6 +18,7 @@ const mappers = {
   Job: "../nodes.ts#JobNode",
   JobEvent: "../nodes.ts#JobEventNode",
   Organization: "../nodes.ts#OrganizationNode",
+  OrganizationOverview: "../nodes.ts#OrganizationNode",
   Viewer: "../authenticated-principal.ts#AuthenticatedPrincipal",
   User: "../nodes.ts#UserNode",
   AccountRequest: "../nodes.ts#AccountRequestNode",

@@ -163,6 +163,7 @@ export const memberAccess = {
   singleSignOn: owner,
   accountRequests: administrator,
   organizations: { role: "operator", scopes: ["jobs:read"] } satisfies Access,
+  organizationOverview: administrator,
   savedViews: dispatcher,
   /** Operators may use a key. */
   auditLog: ({ organizationId }: AccessSubject) => (organizationId === null ? administrator : owner),

@@ -122,6 +122,7 @@ export const rootFieldSections: Readonly<Record<string, GuideSection>> = {
   auditLog: members,
   savedViews: section("guide/console", "Jobs"),
   organizations,
+  organizationOverview: organizations,
   accountRequests,
   failingWebhookEndpoints: statuses,
   mailOutbox: outbox,

@@ -27,6 +27,7 @@ const failingEndpoint = section("guide/webhooks/reliability", "When an endpoint 
 const deliveryLog = section("guide/webhooks/deliveries", "Delivery log");
 const delivery = section("guide/webhooks/deliveries", "Read one delivery");
 const accountRequests = section("operate/console", "Reviewing requests");
+const organizations = section("operate/console", "Organisations");
 const outbox = section("operate/console", "The outbox");
 
 /** By the name of the type. The others have the section of a root field: see `typeSectionOf`. */
@@ -106,6 +107,10 @@ export const typeSections: Readonly<Record<string, GuideSection>> = {
   WebhookDeliveryStatus: deliveryLog,
   WebhookDeliveryOrigin: deliveryLog,
   ReplaySelection: section("guide/webhooks/deliveries", "Replay a time range"),
+  OrganizationOverview: organizations,
+  OrganizationActivity: organizations,
+  JobCounts: organizations,
+  RequestCounts: organizations,
   AccountRequest: accountRequests,
   AccountRequestStatus: accountRequests,
   AccountRequestNote: accountRequests,

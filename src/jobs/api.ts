@@ -1,6 +1,6 @@
 /** The public API of the jobs feature. Other modules import only from here. */
 export { JobCounter, JobCounterDelta } from "./counters/entity.ts";
-export { compactCounters, rebuildCounters } from "./counters/counters.sql.ts";
+export { compactCounters, counterRowsSql, rebuildCounters } from "./counters/counters.sql.ts";
 export { MAX_GROUPS } from "./counters/stats.sql.ts";
 export { type ColumnMapping, dateOrders, fileColumns, isFileColumn } from "./import-export/file-codec.ts";
 export { readSample } from "./import-export/file-sample.ts";
@@ -38,7 +38,7 @@ export { type JobWire, toJobWire } from "./wire.ts";
 export { findJob } from "./list/find.sql.ts";
 export { filterLimits, validateFilter } from "./list/filter-validation.ts";
 export { jobCursor, type JobOrder, orderName, readJobCursor } from "./list/cursor.ts";
-export { filterToSql, type JobFilterTree } from "./list/filter.sql.ts";
+export { filterToSql, type JobFilterTree, lateSql } from "./list/filter.sql.ts";
 export { type BulkOptions, type ItemResult, JOB_NOT_FOUND } from "./update/bulk.ts";
 export { type ItemFailure, unknownStatus } from "./update/validate-patch.ts";
 export { organizationNamesSql } from "./update/update-and-fan-out.sql.ts";

@@ -157,6 +157,41 @@ describe("counts", () => {
   });
 });
 
+/** `withoutBackground` would leave out reads of the tables that background work uses too. */
+function isForegroundRead(statement: string): boolean {
+  return (
+    /^\s*select/.test(statement) && !/access_revision >|from access_revision|clock_timestamp/.test(statement)
+  );
+}
+
+/** Returns the number of statements of an operator's query, without those that read the session. */
+async function countOperatorStatements(query: string): Promise<number> {
+  const headers = { cookie: operator.client.cookie, origin: app.url };
+  const counts: number[] = [];
+  for (const each of ["{ viewer { kind } }", "{ viewer { kind } }", query]) {
+    const start = proxy.statements.length;
+    await queryData(app, each, { headers });
+    counts.push(proxy.statements.slice(start).filter(isForegroundRead).length);
+  }
+  const [, session = 0, all = 0] = counts;
+  return all - session;
+}
+
+describe("an operator's view of organisations", () => {
+  it("takes nine for all of one organisation without endpoints", async () => {
+    const all = `{ organizationOverview(id: "${toTypedId("org", agent.id)}") {
+      organization { name createdAt memberCount activity { lastSeenAt lastRequestAt failingEndpoints requests { failed } } }
+      members { email } invitations { email } apiKeys { name } webhookEndpoints { url pending } jobs { total open late }
+      requestsInWeek { failed } requestsInMonth { failed } rateLimits { class } } }`;
+    expect(await countOperatorStatements(all)).toBe(9);
+  });
+
+  it("takes two for a page of organisations and the activity of all of them", async () => {
+    const query = "{ organizations(first: 20) { nodes { id activity { failingEndpoints lastSeenAt } } } }";
+    expect(await countOperatorStatements(query)).toBe(2);
+  });
+});
+
 async function idsOfKeys(count: number): Promise<string[]> {
   const created = Array.from({ length: count }, (_, n) =>
     server.keys.create({ organizationId: agent.id, name: `key ${n}`, createdBy: "test" }),

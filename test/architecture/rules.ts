@@ -2,7 +2,7 @@
 import type { IForbiddenRuleType } from "dependency-cruiser";
 
 const features =
-  "(accounts|api-keys|audit|events|idempotency|jobs|mail|organizations|rate-limits|request-log|restore|test-mode|webhooks)";
+  "(accounts|api-keys|audit|events|idempotency|jobs|mail|organizations|partners|rate-limits|request-log|restore|test-mode|webhooks)";
 const adapters = "(api|cli|scheduling)";
 const adapterPackages = "(express|@apollo|graphql|agenda|agendash|@agendajs)";
 

@@ -11,6 +11,7 @@ import { listAuditEntries } from "../../audit/api.ts";
 import type { HistoryPage, HistoryRequest } from "../../events/api.ts";
 import type { JobStatusCode } from "../../jobs/api.ts";
 import { organizationsByIds } from "../../organizations/api.ts";
+import { activitiesOf, numbersOf } from "../../partners/api.ts";
 import { invariant } from "../../core/errors.ts";
 import { toTypedId, type IdPrefix } from "../../core/ids.ts";
 import { alignByKey } from "../../core/postgres/align-by-key.ts";
@@ -64,14 +65,22 @@ const loads = {
       organizationsByIds(database, ids),
       countMembersByOrganization(database, ids),
     ]);
-    const summaries = organizations.map(({ id, createdAt, suspendedAt }) => ({
+    const summaries = organizations.map(({ id, createdAt, suspendedAt, liveOrganization }) => ({
       id,
+      isTest: liveOrganization !== null,
       createdAt: createdAt.toISOString(),
       suspendedAt: suspendedAt?.toISOString() ?? null,
       memberCount: counts.get(id) ?? 0,
     }));
     return alignByKey(ids, summaries, ({ id }) => id);
   },
+  /** Does not check access: resolvers must check it first. */
+  organizationActivities: async ({ database }, ids) => {
+    const activities = await activitiesOf(database, ids);
+    return ids.map((id) => activities.get(id) ?? null);
+  },
+  /** Does not check access: resolvers must check it first. */
+  organizationNumbers: ({ database }, ids) => Promise.all(ids.map((id) => numbersOf(database, id))),
   events: async ({ services, principal, database }, ids) =>
     (await services.events.findByIds(principal, ids, database)).map(
       (row) => row && toJobEventNode(row, principal),

@@ -185,7 +185,7 @@ function todaySql(zone = "UTC"): Sql {
 }
 
 /** Why: `DUE_RULE`. */
-const lateSql = sql`(${raw(dueDate)} < ${todaySql()}
+export const lateSql = sql`(${raw(dueDate)} < ${todaySql()}
   and job.normalized_status <> all(array(
     select code from job_status where category in ('success', 'return', 'cancelled'))))`;
 

@@ -624,6 +624,8 @@ export type Organization = Node & {
   readonly suspendedAt: Maybe<Scalars['DateTime']['output']>;
   /** Number of members. Null unless you are an operator. */
   readonly memberCount: Maybe<Scalars['Int']['output']>;
+  /** Recent activity. Null unless you are an operator. */
+  readonly activity: Maybe<OrganizationActivity>;
 };
 
 /** Type of organisation. */
@@ -1024,6 +1026,11 @@ export type Query = {
   readonly savedViews: Maybe<ReadonlyArray<SavedView>>;
   /** All organisations, by name. For operators. */
   readonly organizations: Maybe<OrganizationConnection>;
+  /**
+   * The state of one organisation: members, keys, endpoints, jobs and requests. Null if there is no such organisation. For
+   * operators; an API key needs the scope `webhooks:manage`.
+   */
+  readonly organizationOverview: Maybe<OrganizationOverview>;
   /** Account requests, newest first. For operators; an API key needs the scope `webhooks:manage`. */
   readonly accountRequests: Maybe<AccountRequestConnection>;
   /** Disabled and failing endpoints, longest failing first; at most 100. For operators. */
@@ -1148,6 +1155,12 @@ export type QueryOrganizationsArgs = {
   search?: InputMaybe<Scalars['String']['input']>;
   first?: InputMaybe<Scalars['Int']['input']>;
   after?: InputMaybe<Scalars['String']['input']>;
+};
+
+
+/** Read operations. If one field fails, the others still return data. */
+export type QueryOrganizationOverviewArgs = {
+  id: Scalars['ID']['input'];
 };
 
 
@@ -2614,6 +2627,62 @@ export type RevealWebhookSecretPayload = {
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
+/** Recent activity of an organisation. */
+export type OrganizationActivity = {
+  /** Last use of one of its API keys, live or test, accurate to the minute; null if none was used. */
+  readonly lastRequestAt: Maybe<Scalars['DateTime']['output']>;
+  /** Last use of the console by one of its members, accurate to the minute; null if they never used it. */
+  readonly lastSeenAt: Maybe<Scalars['DateTime']['output']>;
+  /** Live API requests of the last 7 days in UTC, including today. */
+  readonly requests: RequestCounts;
+  /** Number of live endpoints that are disabled or whose latest attempts failed. */
+  readonly failingEndpoints: Scalars['Int']['output'];
+};
+
+/** Numbers of API requests by outcome. */
+export type RequestCounts = {
+  /** Number of requests with status 2xx or 3xx. */
+  readonly succeeded: Scalars['Int']['output'];
+  /** Number of requests with status 4xx, including those rejected by rate limits. */
+  readonly refused: Scalars['Int']['output'];
+  /** Number of requests with status 5xx. */
+  readonly failed: Scalars['Int']['output'];
+};
+
+/** An organisation with all that an operator needs to answer its questions. */
+export type OrganizationOverview = {
+  /** The organisation. */
+  readonly organization: Organization;
+  /** Its members by name; at most 1,000. */
+  readonly members: ReadonlyArray<User>;
+  /** Its pending invitations, newest first; at most 100. */
+  readonly invitations: ReadonlyArray<Invitation>;
+  /** Its API keys, live and test, oldest first: active ones, and those that ended in the last 30 days. */
+  readonly apiKeys: ReadonlyArray<ApiKey>;
+  /** Its live endpoints, oldest first. */
+  readonly webhookEndpoints: ReadonlyArray<WebhookEndpoint>;
+  /** Numbers of the jobs that it sees. */
+  readonly jobs: JobCounts;
+  /** Live API requests of the last 7 days in UTC, including today. */
+  readonly requestsInWeek: RequestCounts;
+  /** Live API requests of the last 30 days in UTC, including today, or of the retention time if that is shorter. */
+  readonly requestsInMonth: RequestCounts;
+  /** The default rate limits of its API keys, by class of request. Empty if unlimited. */
+  readonly rateLimits: ReadonlyArray<RateLimit>;
+};
+
+/** Numbers of the jobs that an organisation sees. */
+export type JobCounts = {
+  /** All jobs. */
+  readonly total: Scalars['Int']['output'];
+  /** Jobs whose status is not terminal. */
+  readonly open: Scalars['Int']['output'];
+  /** Late jobs. At most 10,000 are counted. */
+  readonly late: Scalars['Int']['output'];
+  /** Jobs created in the last 7 days in UTC, including today. */
+  readonly createdInWeek: Scalars['Int']['output'];
+};
+
 export type WithIndex<TObject> = TObject & Record<string, any>;
 export type ResolversObject<TObject> = WithIndex<TObject>;
 
@@ -2864,6 +2933,10 @@ export type ResolversTypes = ResolversObject<{
   OrganizationConnection: ResolverTypeWrapper<Omit<OrganizationConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversTypes['OrganizationEdge']>, nodes: ReadonlyArray<ResolversTypes['Organization']> }>;
   OrganizationEdge: ResolverTypeWrapper<Omit<OrganizationEdge, 'node'> & { node: ResolversTypes['Organization'] }>;
   RevealWebhookSecretPayload: ResolverTypeWrapper<RevealWebhookSecretPayload>;
+  OrganizationActivity: ResolverTypeWrapper<OrganizationActivity>;
+  RequestCounts: ResolverTypeWrapper<RequestCounts>;
+  OrganizationOverview: ResolverTypeWrapper<OrganizationNode>;
+  JobCounts: ResolverTypeWrapper<JobCounts>;
 }>;
 
 /** Mapping between all available schema types and the resolvers parents */
@@ -2996,6 +3069,10 @@ export type ResolversParentTypes = ResolversObject<{
   OrganizationConnection: Omit<OrganizationConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['OrganizationEdge']>, nodes: ReadonlyArray<ResolversParentTypes['Organization']> };
   OrganizationEdge: Omit<OrganizationEdge, 'node'> & { node: ResolversParentTypes['Organization'] };
   RevealWebhookSecretPayload: RevealWebhookSecretPayload;
+  OrganizationActivity: OrganizationActivity;
+  RequestCounts: RequestCounts;
+  OrganizationOverview: OrganizationNode;
+  JobCounts: JobCounts;
 }>;
 
 export type UserResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['User'] = ResolversParentTypes['User']> = ResolversObject<{
@@ -3153,6 +3230,7 @@ export type OrganizationResolvers<ContextType = GraphqlContext, ParentType exten
   createdAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
   suspendedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
   memberCount?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  activity?: Resolver<Maybe<ResolversTypes['OrganizationActivity']>, ParentType, ContextType>;
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 }>;
 
@@ -3326,6 +3404,7 @@ export type QueryResolvers<ContextType = GraphqlContext, ParentType extends Reso
   auditLog?: Resolver<Maybe<ResolversTypes['AuditEntryConnection']>, ParentType, ContextType, Partial<QueryAuditLogArgs>>;
   savedViews?: Resolver<Maybe<ReadonlyArray<ResolversTypes['SavedView']>>, ParentType, ContextType>;
   organizations?: Resolver<Maybe<ResolversTypes['OrganizationConnection']>, ParentType, ContextType, Partial<QueryOrganizationsArgs>>;
+  organizationOverview?: Resolver<Maybe<ResolversTypes['OrganizationOverview']>, ParentType, ContextType, RequireFields<QueryOrganizationOverviewArgs, 'id'>>;
   accountRequests?: Resolver<Maybe<ResolversTypes['AccountRequestConnection']>, ParentType, ContextType, Partial<QueryAccountRequestsArgs>>;
   failingWebhookEndpoints?: Resolver<Maybe<ReadonlyArray<ResolversTypes['WebhookEndpoint']>>, ParentType, ContextType>;
   mailOutbox?: Resolver<Maybe<ResolversTypes['MailConnection']>, ParentType, ContextType, Partial<QueryMailOutboxArgs>>;
@@ -3796,6 +3875,38 @@ export type RevealWebhookSecretPayloadResolvers<ContextType = GraphqlContext, Pa
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
 }>;
 
+export type OrganizationActivityResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['OrganizationActivity'] = ResolversParentTypes['OrganizationActivity']> = ResolversObject<{
+  lastRequestAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  lastSeenAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  requests?: Resolver<ResolversTypes['RequestCounts'], ParentType, ContextType>;
+  failingEndpoints?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+}>;
+
+export type RequestCountsResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['RequestCounts'] = ResolversParentTypes['RequestCounts']> = ResolversObject<{
+  succeeded?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  refused?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  failed?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+}>;
+
+export type OrganizationOverviewResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['OrganizationOverview'] = ResolversParentTypes['OrganizationOverview']> = ResolversObject<{
+  organization?: Resolver<ResolversTypes['Organization'], ParentType, ContextType>;
+  members?: Resolver<ReadonlyArray<ResolversTypes['User']>, ParentType, ContextType>;
+  invitations?: Resolver<ReadonlyArray<ResolversTypes['Invitation']>, ParentType, ContextType>;
+  apiKeys?: Resolver<ReadonlyArray<ResolversTypes['ApiKey']>, ParentType, ContextType>;
+  webhookEndpoints?: Resolver<ReadonlyArray<ResolversTypes['WebhookEndpoint']>, ParentType, ContextType>;
+  jobs?: Resolver<ResolversTypes['JobCounts'], ParentType, ContextType>;
+  requestsInWeek?: Resolver<ResolversTypes['RequestCounts'], ParentType, ContextType>;
+  requestsInMonth?: Resolver<ResolversTypes['RequestCounts'], ParentType, ContextType>;
+  rateLimits?: Resolver<ReadonlyArray<ResolversTypes['RateLimit']>, ParentType, ContextType>;
+}>;
+
+export type JobCountsResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['JobCounts'] = ResolversParentTypes['JobCounts']> = ResolversObject<{
+  total?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  open?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  late?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  createdInWeek?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+}>;
+
 export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   User?: UserResolvers<ContextType>;
   JobEvent?: JobEventResolvers<ContextType>;
@@ -3895,5 +4006,9 @@ export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   OrganizationConnection?: OrganizationConnectionResolvers<ContextType>;
   OrganizationEdge?: OrganizationEdgeResolvers<ContextType>;
   RevealWebhookSecretPayload?: RevealWebhookSecretPayloadResolvers<ContextType>;
+  OrganizationActivity?: OrganizationActivityResolvers<ContextType>;
+  RequestCounts?: RequestCountsResolvers<ContextType>;
+  OrganizationOverview?: OrganizationOverviewResolvers<ContextType>;
+  JobCounts?: JobCountsResolvers<ContextType>;
 }>;
 

@@ -1,9 +1,17 @@
 /** Lists organisations for operators, and returns the fields of an organisation that not every principal may see. */
+import { toApiKeyView } from "../../../api-keys/api.ts";
+import { systemActor } from "../../../core/principal.ts";
+import { fromTypedId } from "../../../core/ids.ts";
 import { listOrganizations, organizationCursor } from "../../../organizations/api.ts";
+import { rateLimitsOf } from "../../../rate-limits/api.ts";
 import { requirePrincipal } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
-import type { OrganizationResolvers, QueryResolvers } from "../generated/schema-types.ts";
-import { type OrganizationNode, toOrganizationNode, uuidOf } from "../nodes.ts";
+import type {
+  OrganizationOverviewResolvers,
+  OrganizationResolvers,
+  QueryResolvers,
+} from "../generated/schema-types.ts";
+import { type OrganizationNode, toInvitationNode, toOrganizationNode, toUserNode, uuidOf } from "../nodes.ts";
 import { listConnection } from "../pagination.ts";
 import { selectionOf } from "../execution/selection.ts";
 
@@ -21,7 +29,42 @@ export const organizationQueries: QueryResolvers = {
       toNode: toOrganizationNode,
     });
   },
+  async organizationOverview(_root, { id }, context) {
+    const uuid = fromTypedId("org", id);
+    if (uuid === null || (await context.loaders.load("organizationSummaries", uuid))?.isTest !== false)
+      return null;
+    return await context.loaders.load("organizations", uuid);
+  },
 };
+
+export const organizationOverview: OrganizationOverviewResolvers = {
+  organization: (node) => node,
+  async members(node, _args, { services, database }) {
+    return (await services.members.list(principalOf(node), database)).map(toUserNode);
+  },
+  async invitations(node, _args, { services, database }) {
+    return (await services.invitations.list(principalOf(node), database)).map(toInvitationNode);
+  },
+  async apiKeys(node, _args, { services, database }) {
+    return (await services.keys.listFor(principalOf(node), database)).map(toApiKeyView);
+  },
+  webhookEndpoints: (node, _args, { services, database }) =>
+    services.endpoints.list(principalOf(node), {}, database),
+  jobs: async (node, _args, context) => (await numbersOf(node, context)).jobs,
+  requestsInWeek: async (node, _args, context) => (await numbersOf(node, context)).requests.week,
+  requestsInMonth: async (node, _args, context) => (await numbersOf(node, context)).requests.month,
+  rateLimits: ({ id }, _args, { services }) =>
+    rateLimitsOf(services.limits, { rateLimits: null, partnerId: uuidOf("org", id) }),
+};
+
+/** A principal that sees what the organisation does. */
+function principalOf({ id, type }: OrganizationNode) {
+  return { organizationId: uuidOf("org", id), organizationType: type, actor: systemActor };
+}
+
+function numbersOf({ id }: OrganizationNode, { loaders }: GraphqlContext) {
+  return loaders.load("organizationNumbers", uuidOf("org", id));
+}
 
 export const organization: OrganizationResolvers = {
   async createdAt(node, _args, context) {
@@ -33,6 +76,8 @@ export const organization: OrganizationResolvers = {
   async memberCount(node, _args, context) {
     return isOperator(context) ? ((await organizationSummaryOf(node, context))?.memberCount ?? null) : null;
   },
+  activity: (node, _args, context) =>
+    isOperator(context) ? context.loaders.load("organizationActivities", uuidOf("org", node.id)) : null,
 };
 
 /** Returns null for other organisations, unless the principal is an operator. */

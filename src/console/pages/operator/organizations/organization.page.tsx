@@ -1,4 +1,4 @@
-/** One organisation: details, suspension and activity. */
+/** One organisation with all that an operator needs to answer its questions. */
 import { useQuery } from "@apollo/client/react";
 import { Stack, Title } from "@mantine/core";
 import { IconBan } from "@tabler/icons-react";
@@ -9,12 +9,16 @@ import { TextLink } from "../../../components/layout/links.tsx";
 import { PageHeader } from "../../../components/layout/page-header.tsx";
 import { ErrorState, LoadingState, NotFound } from "../../../components/status/page-states.tsx";
 import { Timestamp } from "../../../components/display/timestamp.tsx";
-import { OrganizationPageDocument } from "../../../generated/organization.ts";
-import type { OrganizationRowFragment } from "../../../generated/organizations.ts";
+import {
+  OrganizationPageDocument,
+  type OrganizationOverviewFragment,
+} from "../../../generated/organization.ts";
 import { organizationTypeLabels } from "../account-requests/account-request.labels.ts";
 import { AuditList } from "../../audit/audit.list.tsx";
 import classes from "../operator.module.css";
 import { Alert } from "../../../components/status/alert.tsx";
+import { JobTiles, LastTime, RequestTiles } from "./organization.figures.tsx";
+import { EndpointsPart, KeysPart, MembersPart } from "./organization.parts.tsx";
 import { OrganizationStatusBadge } from "./organizations.page.tsx";
 import { SuspensionAction } from "./suspension.action.tsx";
 
@@ -25,10 +29,8 @@ const back = <TextLink to="/operator/organizations">Organisations</TextLink>;
 export function OrganizationPage() {
   const { id } = route.useParams();
   const { data, error, refetch } = useQuery(OrganizationPageDocument, { variables: { id } });
-  const node = data?.node;
-  const organization = node && "memberCount" in node ? (node as OrganizationRowFragment) : null;
-  if (organization) return <OrganizationView organization={organization} />;
-  if (data)
+  if (data?.organizationOverview) return <OrganizationView overview={data.organizationOverview} />;
+  if (data && !error)
     return (
       <NotFound title="Organisation not found" action={back}>
         This organisation doesn’t exist.
@@ -42,7 +44,8 @@ export function OrganizationPage() {
   );
 }
 
-function OrganizationView({ organization }: { organization: OrganizationRowFragment }) {
+function OrganizationView({ overview }: { overview: OrganizationOverviewFragment }) {
+  const { organization } = overview;
   const { id, name, suspendedAt } = organization;
   return (
     <>
@@ -60,6 +63,11 @@ function OrganizationView({ organization }: { organization: OrganizationRowFragm
               sign in, and webhooks are not delivered. Events are kept for the retention period.
             </Alert>
           )}
+          <JobTiles overview={overview} />
+          <RequestTiles overview={overview} />
+          <MembersPart overview={overview} />
+          <KeysPart overview={overview} />
+          <EndpointsPart overview={overview} />
           <section aria-labelledby="audit">
             <Title order={2} id="audit" mb="sm">
               Activity
@@ -67,30 +75,49 @@ function OrganizationView({ organization }: { organization: OrganizationRowFragm
             <AuditList filter={{ organizationId: id }} showOrganization={false} first={10} />
           </section>
         </Stack>
-        <OrganizationDetails organization={organization} />
+        <div className={classes.aside}>
+          <OrganizationDetails overview={overview} />
+        </div>
       </div>
     </>
   );
 }
 
-function OrganizationDetails({ organization }: { organization: OrganizationRowFragment }) {
-  const { id, type, memberCount, createdAt } = organization;
+function OrganizationDetails({
+  overview: { organization, rateLimits },
+}: {
+  overview: OrganizationOverviewFragment;
+}) {
+  const { id, type, createdAt, activity } = organization;
   return (
     <DescriptionCard
       label="Organisation details"
       items={[
         { label: "Type", value: organizationTypeLabels[type] },
-        { label: "Members", value: memberCount?.toLocaleString("en") ?? null },
+        { label: "Last API request", value: <LastTime value={activity?.lastRequestAt} /> },
+        { label: "Last use of the console", value: <LastTime value={activity?.lastSeenAt} /> },
+        { label: "Rate limits of all keys together", value: limitsText(rateLimits) },
         { label: "Created", value: createdAt && <Timestamp value={createdAt} display="exact" /> },
         {
           label: "ID",
           value: (
             <>
-              <code>{id}</code> <CopyButton value={id} label="ID" />
+              <code className={classes.anywhere}>{id}</code> <CopyButton value={id} label="ID" />
             </>
           ),
         },
       ]}
     />
   );
+}
+
+const limitLabels = { READ: "reads", WRITE: "changes", BATCH: "batches" } as const;
+
+function limitsText(limits: OrganizationOverviewFragment["rateLimits"]): string {
+  if (limits.length === 0) return "Off";
+  const each = limits.map(
+    ({ class: kind, perSecond, organization }) =>
+      `${(organization?.perSecond ?? perSecond).toLocaleString("en")} ${limitLabels[kind]}`,
+  );
+  return `${each.join(", ")} per second`;
 }

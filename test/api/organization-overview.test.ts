@@ -1,0 +1,125 @@
+/** What an operator sees of one organisation, and of the list of organisations. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { toTypedId } from "../../src/core/ids.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
+import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
+import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
+import { graphql } from "../support/graphql/client.ts";
+
+let app: TestApp;
+let operator: SignedInTestUser;
+let owner: SignedInTestUser;
+let agent: TestOrganization;
+let contractor: TestOrganization;
+
+beforeAll(async () => {
+  app = await startTestApp({ WAYMARK_ROLE: "api", RATE_LIMITS: "on", WEBHOOK_ALLOW_PRIVATE: "on" });
+  operator = await createSignedInUser(app, null);
+  agent = await app.createOrganization("agent");
+  contractor = await app.createOrganization("contractor");
+  owner = await createSignedInUser(app, agent.id);
+  await owner.queryData(
+    `mutation { inviteMember(input: { email: "new@test.example" }) { userErrors { code } } }`,
+  );
+  const testKey = { organizationId: agent.id, name: "test", createdBy: "test", testSide: "agent" } as const;
+  await app.keys.create(testKey);
+  await app.createJobs(agent, [
+    { contractor, patch: { scheduled_date: "2020-01-01" } },
+    { patch: { scheduled_date: "2020-01-01", normalized_status: "completed" } },
+    { patch: { scheduled_date: "2040-01-01" } },
+  ]);
+  await app.createJobs(await app.createOrganization("agent"), [{ patch: { scheduled_date: "2020-01-01" } }]);
+  await app.database.query(sql`
+    insert into webhook_endpoint (id, organization_id, url, secrets, created_by, status, failing_since, deleted_at)
+    select gen_random_uuid(), ${agent.id}::uuid, 'https://' || name, '[]', 'test', status, failing_since, deleted_at
+    from (values ('works', 'active', null, null), ('fails', 'active', now(), null), ('off', 'disabled', null, null),
+      ('paused', 'paused', now(), null), ('deleted', 'disabled', null, now()))
+      endpoint (name, status, failing_since, deleted_at)`);
+  await app.database.query(sql`
+    insert into request_usage (organization_id, day, key_id, succeeded, refused, failed, duration_ms)
+    select ${agent.id}::uuid, (now() at time zone 'UTC')::date - age, gen_random_uuid(), 5, 3, 1, 10
+    from unnest('{0, 6, 7, 29, 30}'::int[]) age`);
+});
+
+afterAll(() => app[Symbol.asyncDispose]());
+
+const OVERVIEW = `query ($id: ID!) { organizationOverview(id: $id) {
+  organization { id activity { lastRequestAt lastSeenAt failingEndpoints requests { succeeded refused failed } } }
+  members { email role lastSeenAt hasTwoFactor } invitations { email } apiKeys { mode name } webhookEndpoints { url }
+  jobs { total open late createdInWeek } requestsInWeek { succeeded refused failed }
+  requestsInMonth { succeeded refused failed } rateLimits { class perSecond organization { perSecond } } } }`;
+
+const overviewOf = async (id: string) =>
+  (await operator.queryData(OVERVIEW, { id: toTypedId("org", id) })).organizationOverview;
+
+describe("organizationOverview", () => {
+  it("has the members, invitations, live and test keys, and endpoints of the organisation only", async () => {
+    const overview = await overviewOf(agent.id);
+    expect(overview.members.map(({ email }: { email: string }) => email)).toEqual([owner.email]);
+    expect(overview.invitations).toEqual([{ email: "new@test.example" }]);
+    expect(overview.apiKeys.map(({ mode }: { mode: string }) => mode)).toEqual(["LIVE", "TEST"]);
+    const urls = overview.webhookEndpoints.map(({ url }: { url: string }) => url).toSorted();
+    expect(urls).toEqual(["https://fails", "https://off", "https://paused", "https://works"]);
+    expect(overview.rateLimits).toHaveLength(3);
+  });
+
+  it("counts the jobs that an agent owns and that a contractor is assigned to", async () => {
+    const { jobs } = await overviewOf(agent.id);
+    expect(jobs).toEqual({ total: 3, open: 2, late: 1, createdInWeek: 3 });
+    const { jobs: assigned } = await overviewOf(contractor.id);
+    expect(assigned).toEqual({ total: 1, open: 1, late: 1, createdInWeek: 1 });
+  });
+
+  it("counts requests of 7 and 30 days, including today", async () => {
+    const { requestsInWeek, requestsInMonth } = await overviewOf(agent.id);
+    expect(requestsInWeek).toEqual({ succeeded: 10, refused: 6, failed: 2 });
+    expect(requestsInMonth).toEqual({ succeeded: 20, refused: 12, failed: 4 });
+  });
+
+  it("has the last use of the API and of the console, and the endpoints that fail", async () => {
+    await app.database.query(sql`
+      update api_key set last_used_at = '2026-11-01T10:00:00Z' where organization_id in
+        (select id from organization where live_organization_id = ${agent.id}::uuid)`);
+    await app.database.query(sql`
+      update user_account set last_seen_at = '2026-11-02T10:00:00Z' where organization_id = ${agent.id}::uuid`);
+    const { activity } = (await overviewOf(agent.id)).organization;
+    expect(activity).toEqual({
+      lastRequestAt: "2026-11-01T10:00:00.000Z",
+      lastSeenAt: "2026-11-02T10:00:00.000Z",
+      failingEndpoints: 2,
+      requests: { succeeded: 10, refused: 6, failed: 2 },
+    });
+  });
+
+  it("is null for an unknown ID and for a test organisation", async () => {
+    const [test] = await app.database.query<{ id: string }>(
+      sql`select id from organization where live_organization_id = ${agent.id}::uuid limit 1`,
+    );
+    expect(await overviewOf(test?.id as string)).toBeNull();
+    const { organizationOverview } = await operator.queryData(OVERVIEW, { id: "org_nonsense" });
+    expect(organizationOverview).toBeNull();
+  });
+
+  it("is refused to owners and keys, and to an operator's key without webhooks:manage", async () => {
+    const variables = { id: toTypedId("org", agent.id) };
+    const { text } = await app.keys.create({
+      organizationId: null,
+      name: "reader",
+      scopes: ["jobs:read"],
+      createdBy: "test",
+    });
+    const credentials = [{ headers: owner.headers }, { key: agent.key }, { key: text }];
+    for (const principal of credentials) {
+      const { errors } = await graphql(app, OVERVIEW, { ...principal, variables });
+      expect(errors?.map(({ extensions }) => extensions.code)).toEqual(["FORBIDDEN"]);
+    }
+  });
+});
+
+describe("Organization.activity", () => {
+  it("is null for an organisation, also its own", async () => {
+    const query = "{ viewer { organization { id activity { failingEndpoints } } } }";
+    const { viewer } = await owner.queryData(query);
+    expect(viewer.organization.activity).toBeNull();
+  });
+});

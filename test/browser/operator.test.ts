@@ -1,0 +1,85 @@
+/** An operator's pages about organisations and tasks. */
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import { toTypedId } from "../../src/core/ids.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
+import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
+import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
+import type { TestOrganization } from "../support/app/app.fixture.ts";
+import type { SharedApp } from "../support/app/shared-app.ts";
+import { startConsole } from "../support/browser/shared-console.ts";
+import {
+  BROWSER_START_TIMEOUT_MS,
+  BROWSER_TIMEOUT_MS,
+  expectVisible,
+  openTab,
+} from "../support/browser/tabs.ts";
+
+vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
+
+let app: SharedApp;
+let operator: TestUser;
+let agent: TestOrganization;
+let owner: SignedInTestUser;
+
+beforeAll(async () => {
+  app = await startConsole();
+  operator = await createTestUser(app, { organizationId: null, role: "operator" });
+  agent = await app.createOrganization("agent");
+  owner = await createSignedInUser(app, agent.id);
+  await owner.queryData(
+    `mutation { inviteMember(input: { email: "new@partner.example" }) { userErrors { code } } }`,
+  );
+  await app.createJobs(agent, [{ patch: { scheduled_date: "2020-01-01" } }, {}]);
+  await app.database.query(sql`
+    insert into webhook_endpoint (id, organization_id, url, secrets, created_by, status, disabled_reason)
+    values (gen_random_uuid(), ${agent.id}::uuid, 'https://partner.example/hook', '[]', 'test', 'disabled', 'gone')`);
+  await app.database.query(sql`
+    insert into request_usage (organization_id, day, key_id, succeeded, refused, failed, duration_ms)
+    select ${agent.id}::uuid, (now() at time zone 'UTC')::date - age, gen_random_uuid(), 10, 30, 0, 10
+    from unnest('{0, 10}'::int[]) age`);
+});
+
+const pageOf = ({ id }: { id: string }): string => `/operator/organizations/${toTypedId("org", id)}`;
+
+describe("the page of an organisation", () => {
+  it("shows its members, keys, endpoints, jobs and requests, and links to its late jobs", async () => {
+    const { page, pageErrors } = await openTab(app, { user: operator });
+    await page.goto(pageOf(agent));
+    const members = page.getByRole("region", { name: "Members" });
+    await expectVisible(members.getByRole("row", { name: new RegExp(`${owner.email}.*Owner.*Off`) }));
+    await expectVisible(members.getByRole("row", { name: /new@partner\.example/ }));
+    await expectVisible(page.getByRole("table", { name: "API keys" }).getByText("Never").first());
+    const endpoints = page.getByRole("region", { name: "Webhook endpoints" });
+    await expectVisible(endpoints.getByRole("row", { name: /partner\.example\/hook.*Disabled/ }));
+    const requests = page.getByRole("region", { name: "API requests" });
+    await expectVisible(requests.getByText("75%"));
+    await expectVisible(requests.getByText("30 requests"));
+    await requests.getByText("30 days").click();
+    await expectVisible(requests.getByText("60 requests"));
+    await page.getByRole("link", { name: "Late 1" }).click();
+    await page.waitForURL(/\/jobs\?.*late/);
+    expect(new URL(page.url()).searchParams.get("agent")).toContain("org_");
+    expect(pageErrors).toEqual([]);
+  });
+
+  it("says what an organisation without members, keys and endpoints lacks", async () => {
+    const id = await emptyOrganization();
+    const { page } = await openTab(app, { user: operator });
+    await page.goto(pageOf({ id }));
+    for (const text of ["No one has registered yet.", "No active keys", "No endpoints."])
+      await expectVisible(page.getByText(text));
+  });
+
+  it("says that an unknown organisation does not exist", async () => {
+    const { page } = await openTab(app, { user: operator });
+    await page.goto("/operator/organizations/org_unknown");
+    await expectVisible(page.getByRole("heading", { name: "Organisation not found" }));
+  });
+});
+
+async function emptyOrganization(): Promise<string> {
+  const [row] = await app.database.query<{ id: string }>(sql`
+    insert into organization (id, name, type) values (gen_random_uuid(), 'Empty ' || gen_random_uuid(), 'contractor')
+    returning id`);
+  return row?.id as string;
+}
