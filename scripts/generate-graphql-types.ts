@@ -18,6 +18,7 @@ const mappers = {
   Job: "../nodes.ts#JobNode",
   JobEvent: "../nodes.ts#JobEventNode",
   Organization: "../nodes.ts#OrganizationNode",
+  OrganizationAttention: "../../../partners/api.ts#Attention",
   OrganizationOverview: "../nodes.ts#OrganizationNode",
   Viewer: "../authenticated-principal.ts#AuthenticatedPrincipal",
   User: "../nodes.ts#UserNode",

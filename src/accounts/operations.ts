@@ -164,6 +164,7 @@ export const memberAccess = {
   accountRequests: administrator,
   organizations: { role: "operator", scopes: ["jobs:read"] } satisfies Access,
   organizationOverview: administrator,
+  organizationsNeedingAttention: administrator,
   savedViews: dispatcher,
   /** Operators may use a key. */
   auditLog: ({ organizationId }: AccessSubject) => (organizationId === null ? administrator : owner),

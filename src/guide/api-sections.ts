@@ -123,6 +123,7 @@ export const rootFieldSections: Readonly<Record<string, GuideSection>> = {
   savedViews: section("guide/console", "Jobs"),
   organizations,
   organizationOverview: organizations,
+  organizationsNeedingAttention: organizations,
   accountRequests,
   failingWebhookEndpoints: statuses,
   mailOutbox: outbox,

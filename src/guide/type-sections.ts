@@ -109,6 +109,8 @@ export const typeSections: Readonly<Record<string, GuideSection>> = {
   ReplaySelection: section("guide/webhooks/deliveries", "Replay a time range"),
   OrganizationOverview: organizations,
   OrganizationActivity: organizations,
+  OrganizationAttention: organizations,
+  AttentionReason: organizations,
   JobCounts: organizations,
   RequestCounts: organizations,
   AccountRequest: accountRequests,

@@ -123,3 +123,69 @@ describe("Organization.activity", () => {
     expect(viewer.organization.activity).toBeNull();
   });
 });
+
+describe("organizationsNeedingAttention", () => {
+  const itemsOf = async (id: string) => {
+    const query = `{ organizationsNeedingAttention {
+      organization { id } reason endpointId subject requests refused at } }`;
+    const { organizationsNeedingAttention: all } = await operator.queryData(query);
+    return all.filter(
+      ({ organization }: { organization: { id: string } }) => organization.id === toTypedId("org", id),
+    );
+  };
+  const reasonsOf = async (id: string) => (await itemsOf(id)).map(({ reason }: { reason: string }) => reason);
+
+  const withUsage = async (succeeded: number, refused: number, age = 0): Promise<string> => {
+    const { id } = await app.createOrganization("contractor");
+    await app.database.query(sql`
+      insert into request_usage (organization_id, day, key_id, succeeded, refused, failed, duration_ms)
+      values (${id}::uuid, (now() at time zone 'UTC')::date - ${age}::int, gen_random_uuid(), ${succeeded}, ${refused}, 0, 1)`);
+    return id;
+  };
+
+  it("names each disabled and failing endpoint, but not paused and deleted ones", async () => {
+    const items = await itemsOf(agent.id);
+    expect(items.map((item: { reason: string; subject: string }) => [item.reason, item.subject])).toEqual([
+      ["ENDPOINT_DISABLED", "https://off"],
+      ["ENDPOINT_FAILING", "https://fails"],
+    ]);
+    expect(items[0].endpointId).toMatch(/^whe_/);
+  });
+
+  it.each([
+    ["half of 20 requests", 10, 10, 0, []],
+    ["more than half of 20 requests", 9, 11, 0, ["REQUESTS_REFUSED"]],
+    ["all of 19 requests", 0, 19, 0, []],
+    ["all of 20 requests a week ago", 0, 20, 7, []],
+  ])("with 4xx for %s", async (_what, succeeded, refused, age, expected) => {
+    expect(await reasonsOf(await withUsage(succeeded, refused, age))).toEqual(expected);
+  });
+
+  it.each([
+    ["used yesterday", "1 day", []],
+    ["used eight days ago", "8 days", ["REQUESTS_STOPPED"]],
+    ["used 91 days ago", "91 days", []],
+  ])("for keys %s", async (_what, age, expected) => {
+    const { id } = await app.createOrganization("contractor");
+    await app.database.query(sql`
+      update api_key set last_used_at = now() - ${age}::interval where organization_id = ${id}::uuid`);
+    expect(await reasonsOf(id)).toEqual(expected);
+  });
+
+  it.each([
+    ["in 13 days", "13 days", ["KEY_EXPIRING"]],
+    ["in 15 days", "15 days", []],
+    ["yesterday", "-1 day", []],
+  ])("for a key that expires %s", async (_what, expiry, expected) => {
+    const { id } = await app.createOrganization("contractor");
+    await app.database.query(sql`
+      update api_key set expires_at = now() + ${expiry}::interval where organization_id = ${id}::uuid`);
+    expect(await reasonsOf(id)).toEqual(expected);
+  });
+
+  it("leaves out suspended organisations", async () => {
+    const id = await withUsage(0, 50);
+    await app.database.query(sql`update organization set suspended_at = now() where id = ${id}::uuid`);
+    expect(await reasonsOf(id)).toEqual([]);
+  });
+});

@@ -77,6 +77,34 @@ describe("the page of an organisation", () => {
   });
 });
 
+describe("the list of organisations", () => {
+  it("names what needs attention with its reason, and links to the organisation", async () => {
+    const { page, pageErrors } = await openTab(app, { user: operator });
+    await page.goto("/operator/organizations");
+    const attention = page.getByRole("region", { name: /Needs attention/ });
+    const showAll = attention.getByRole("button", { name: /Show all/ });
+    await expectVisible(attention.getByRole("listitem").first());
+    if (await showAll.isVisible()) await showAll.click();
+    const items = attention.getByRole("listitem").filter({ hasText: agent.name });
+    await expectVisible(
+      items.filter({ hasText: "Endpoint disabled" }).getByText("https://partner.example/hook"),
+    );
+    const refused = items.filter({ hasText: "75% of 40 requests in 7 days got 4xx" });
+    await refused.getByRole("link", { name: agent.name }).click();
+    await expectVisible(page.getByRole("heading", { name: agent.name }));
+    expect(pageErrors).toEqual([]);
+  });
+
+  it("has the last activity, requests, 4xx rate and failing endpoints of each", async () => {
+    const { page } = await openTab(app, { user: operator });
+    await page.goto(`/operator/organizations?q=${encodeURIComponent(agent.name)}`);
+    const table = page.getByRole("table", { name: "Organisations" });
+    await expectVisible(
+      table.getByRole("row", { name: new RegExp(`${agent.name} Agent .* 40 75% 1 Active`) }),
+    );
+  });
+});
+
 async function emptyOrganization(): Promise<string> {
   const [row] = await app.database.query<{ id: string }>(sql`
     insert into organization (id, name, type) values (gen_random_uuid(), 'Empty ' || gen_random_uuid(), 'contractor')

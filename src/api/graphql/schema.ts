@@ -10,7 +10,12 @@ import { eventQueries, jobEvent, subscriptions } from "./resolvers/event.ts";
 import { job, jobQueries } from "./resolvers/job.ts";
 import { jobMutations, testModeAdjustments, updatedJob } from "./resolvers/job-mutations.ts";
 import { node, nodeQueries } from "./resolvers/node.ts";
-import { organization, organizationOverview, organizationQueries } from "./resolvers/organization.ts";
+import {
+  organization,
+  organizationAttention,
+  organizationOverview,
+  organizationQueries,
+} from "./resolvers/organization.ts";
 import { statsQueries } from "./resolvers/job-stats.ts";
 import { webhookAdjustments, webhookDelivery, webhookEndpoint, webhookQueries } from "./resolvers/webhook.ts";
 import {
@@ -60,6 +65,7 @@ const resolvers: Resolvers = {
   Node: node,
   Viewer: viewer,
   Organization: organization,
+  OrganizationAttention: organizationAttention,
   OrganizationOverview: organizationOverview,
   AccountRequest: accountRequest,
   AuditEntry: auditEntry,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { newUuid } from "../../../src/core/ids.ts";
 import type { Queryable } from "../../../src/core/postgres/database.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
-import { activitiesOf, numbersOf } from "../../../src/partners/api.ts";
+import { activitiesOf, numbersOf, organizationsNeedingAttention } from "../../../src/partners/api.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.fixture.ts";
 
 let app: TestApp;
@@ -82,4 +82,10 @@ it("reads the activity of a page of organisations by indexes", async () => {
   const ids = partners.slice(0, 30).map(({ id }) => id);
   const plan = await planOf((on) => activitiesOf(on, ids));
   expect(seqScans(plan)).toEqual([]);
+});
+
+it("finds what needs attention in one statement, without the usage before the last 7 days", async () => {
+  const plan = await planOf((on) => organizationsNeedingAttention(on));
+  expect(plan).toContain("request_usage_day");
+  expect(seqScans(plan)).not.toContain("request_usage");
 });

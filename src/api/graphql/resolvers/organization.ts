@@ -1,12 +1,15 @@
 /** Lists organisations for operators, and returns the fields of an organisation that not every principal may see. */
 import { toApiKeyView } from "../../../api-keys/api.ts";
 import { systemActor } from "../../../core/principal.ts";
-import { fromTypedId } from "../../../core/ids.ts";
+import { invariant } from "../../../core/errors.ts";
+import { fromTypedId, toTypedId } from "../../../core/ids.ts";
+import { organizationsNeedingAttention } from "../../../partners/api.ts";
 import { listOrganizations, organizationCursor } from "../../../organizations/api.ts";
 import { rateLimitsOf } from "../../../rate-limits/api.ts";
 import { requirePrincipal } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
 import type {
+  OrganizationAttentionResolvers,
   OrganizationOverviewResolvers,
   OrganizationResolvers,
   QueryResolvers,
@@ -35,6 +38,17 @@ export const organizationQueries: QueryResolvers = {
       return null;
     return await context.loaders.load("organizations", uuid);
   },
+  organizationsNeedingAttention: (_root, _args, { database }) => organizationsNeedingAttention(database),
+};
+
+export const organizationAttention: OrganizationAttentionResolvers = {
+  async organization({ organizationId }, _args, { loaders }) {
+    const node = await loaders.load("organizations", organizationId);
+    invariant(node, "the statement returns existing organisations");
+    return node;
+  },
+  endpointId: ({ reason, subjectId }) =>
+    subjectId !== null && reason !== "key_expiring" ? toTypedId("whe", subjectId) : null,
 };
 
 export const organizationOverview: OrganizationOverviewResolvers = {

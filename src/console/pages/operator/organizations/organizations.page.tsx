@@ -10,11 +10,16 @@ import { PageHeader } from "../../../components/layout/page-header.tsx";
 import { LoadMore } from "../../../components/tables/pager.tsx";
 import { EmptyState, ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
 import { StatusBadge } from "../../../components/status/status-badge.tsx";
-import { Timestamp } from "../../../components/display/timestamp.tsx";
-import { OrganizationsPageDocument, type OrganizationRowFragment } from "../../../generated/organizations.ts";
+import {
+  OrganizationsPageDocument,
+  type OrganizationListRowFragment,
+  type OrganizationRowFragment,
+} from "../../../generated/organizations.ts";
 import { SearchField } from "../../../components/forms/search-field.tsx";
 import { organizationTypeLabels } from "../account-requests/account-request.labels.ts";
 import classes from "../operator.module.css";
+import { AttentionList } from "./attention.list.tsx";
+import { formatShare, isMostlyRefused, LastTime, totalOf } from "./organization.figures.tsx";
 
 const route = getRouteApi("/console/operator/organizations");
 
@@ -38,12 +43,13 @@ export function OrganizationsPage() {
         maw={360}
         mb="md"
       />
+      {q === undefined && <AttentionList />}
       <OrganizationList search={q} />
     </>
   );
 }
 
-const columns: Column<OrganizationRowFragment>[] = [
+const columns: Column<OrganizationListRowFragment>[] = [
   {
     id: "name",
     header: "Name",
@@ -55,19 +61,52 @@ const columns: Column<OrganizationRowFragment>[] = [
     ),
   },
   { id: "type", header: "Type", cell: ({ type }) => organizationTypeLabels[type] },
+  { id: "active", header: "Last activity", cell: ({ activity }) => <LastActivity activity={activity} /> },
   {
-    id: "members",
-    header: "Members",
+    id: "requests",
+    header: "Requests (7 days)",
     align: "end",
-    cell: ({ memberCount }) => memberCount?.toLocaleString("en"),
+    cell: ({ activity }) => activity && totalOf(activity.requests).toLocaleString("en"),
   },
-  { id: "created", header: "Created", cell: ({ createdAt }) => createdAt && <Timestamp value={createdAt} /> },
+  {
+    id: "refused",
+    header: "4xx",
+    align: "end",
+    cell: ({ activity }) => activity && <RefusedShare requests={activity.requests} />,
+  },
+  {
+    id: "failing",
+    header: "Failing endpoints",
+    align: "end",
+    cell: ({ activity }) =>
+      activity && (
+        <span className={activity.failingEndpoints > 0 ? classes.warning : undefined}>
+          {activity.failingEndpoints.toLocaleString("en")}
+        </span>
+      ),
+  },
   {
     id: "status",
     header: "Status",
     cell: (organization) => <OrganizationStatusBadge organization={organization} />,
   },
 ];
+
+type Activity = NonNullable<OrganizationListRowFragment["activity"]>;
+
+/** The later of the last API request and the last use of the console. */
+function LastActivity({ activity }: { activity: Activity | null }) {
+  const times = [activity?.lastRequestAt, activity?.lastSeenAt].filter((at) => typeof at === "string");
+  return <LastTime value={times.toSorted().at(-1)} />;
+}
+
+function RefusedShare({ requests }: { requests: Activity["requests"] }) {
+  return (
+    <span className={isMostlyRefused(requests) ? classes.warning : undefined}>
+      {formatShare(requests.refused, totalOf(requests))}
+    </span>
+  );
+}
 
 export function OrganizationStatusBadge({
   organization,
