@@ -137,6 +137,21 @@ export const memberOperations: readonly Operation<Services>[] = [
     run: ({ suspensions }, operator, { id }) => suspensions.restore(operator, id),
   }),
   operation({
+    ...ofOperator,
+    name: "renameOrganization",
+    graphql: { subject: "name" },
+    input: z.object({ name: organizationNameField }),
+    run: ({ suspensions }, operator, { id, name }) => suspensions.rename(operator, id, name),
+  }),
+  operation({
+    name: "resetMemberTwoFactor",
+    // Not for keys: an operator must have checked who asks for it.
+    access: { role: ["operator"], scopes: [] },
+    fresh: true,
+    params: byId,
+    run: ({ members }, operator, { id }) => members.resetTwoFactor(operator, id),
+  }),
+  operation({
     ...ofDispatcher,
     name: "saveView",
     graphql: { subject: "name" },

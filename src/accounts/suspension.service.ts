@@ -1,14 +1,15 @@
-/** Suspends and restores organisations. */
+/** Suspends, restores and renames organisations, for operators. */
 import { randomUUID } from "node:crypto";
+import { LockMode, UniqueConstraintViolationException } from "@mikro-orm/postgresql";
 import { setSuspended } from "../api-keys/api.ts";
 import { AppError } from "../core/errors.ts";
 import { fromTypedId } from "../core/ids.ts";
 import { type AuditContext, recordAuditEvent } from "../audit/api.ts";
-import { Organization, User } from "../organizations/api.ts";
+import { Organization, renameWithTests, User } from "../organizations/api.ts";
 import type { AccountContext } from "./context.ts";
 import { UserSession } from "./sessions/entity.ts";
 
-/** `id`: typed. The caller must check that the principal is an operator. Throws NotFoundException. Both methods are idempotent. */
+/** `id`: typed. The caller must check that the principal is an operator. Throws NotFoundException. All methods are idempotent. */
 export class SuspensionService {
   readonly #context: Pick<AccountContext, "database" | "clock" | "notifyWorkers">;
 
@@ -30,6 +31,30 @@ export class SuspensionService {
     // After the commit: before it, workers would still see the organisation as suspended.
     this.#context.notifyWorkers();
     return organization;
+  }
+
+  /** Events of the past keep the former name. Throws ConflictException if a live organisation has the name. */
+  async rename(context: AuditContext, typedId: string, name: string): Promise<Organization> {
+    const id = fromTypedId("org", typedId);
+    const rename = this.#context.database.transactional(async (em) => {
+      const where = { id, liveOrganization: null };
+      const organization = await em.findOne(Organization, where, { lockMode: LockMode.PESSIMISTIC_WRITE });
+      if (!organization) throw new AppError("NotFoundException", "There is no such organisation");
+      const from = organization.name;
+      if (from === name) return organization;
+      await renameWithTests(em, organization, name);
+      await em.flush();
+      const { actor, ipAddress, requestId } = context;
+      const event = { action: "organization.renamed", subject: typedId, details: { from, to: name } };
+      await recordAuditEvent(em, { ...event, organizationId: id, actor, ipAddress, requestId });
+      return organization;
+    });
+    return await rename.catch((error: unknown) => {
+      if (!(error instanceof UniqueConstraintViolationException)) throw error;
+      throw new AppError("ConflictException", `An organisation named "${name}" already exists`, {
+        cause: error,
+      });
+    });
   }
 
   async #setSuspended(

@@ -162,6 +162,8 @@ export const rootFieldSections: Readonly<Record<string, GuideSection>> = {
   resendRegistration: accountRequests,
   suspendOrganization: organizations,
   restoreOrganization: organizations,
+  renameOrganization: organizations,
+  resetMemberTwoFactor: organizations,
   resendMail: outbox,
   upsertJobStatus: statuses,
   createJobs: operatorJobs,

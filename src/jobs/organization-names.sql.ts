@@ -5,7 +5,7 @@ import { sql } from "../core/postgres/sql.ts";
 import { MINUTE_MS } from "../core/time.ts";
 import type { JobRow } from "./row.sql.ts";
 
-/** Nothing in Waymark changes a name; one that an operator changes in SQL is read after this time. */
+/** A name that an operator changes is read after this time. */
 const TTL_MS = MINUTE_MS;
 const MAX_NAMES = 10_000;
 

@@ -8,6 +8,7 @@ export {
   type OrganizationMode,
   organizationModes,
   partnerIdOf,
+  renameWithTests,
   type OrganizationSelection,
   selectedOrganizations,
   testOrganizationOf,

@@ -50,7 +50,7 @@ export async function testOrganizationOf(
   const created = organizationTypes.map((each) =>
     em.create(Organization, {
       id: newUuid(),
-      name: live.type === each ? live.name : `Test ${each} of ${live.name}`,
+      name: testNameOf(live, each),
       type: each,
       suspendedAt: live.suspendedAt,
       liveOrganization: live.id,
@@ -59,6 +59,17 @@ export async function testOrganizationOf(
   );
   await em.persist(created).flush();
   return created.find((each) => each.type === type) as Organization;
+}
+
+function testNameOf(live: Pick<Organization, "name" | "type">, type: OrganizationType): string {
+  return live.type === type ? live.name : `Test ${type} of ${live.name}`;
+}
+
+/** Renames a live organisation that `em` manages, and its test organisations. Then flush `em`. */
+export async function renameWithTests(em: EntityManager, live: Organization, name: string): Promise<void> {
+  live.name = name;
+  for (const test of await em.find(Organization, { liveOrganization: live.id }))
+    test.name = testNameOf(live, test.type);
 }
 
 /** Returns the UUID of the partner of an organisation: its live organisation, or itself. */

@@ -101,6 +101,7 @@ const before: Record<string, Sql> = {
   cancelTestRun: sql`insert into test_run (job_id, agent_id, marking_number, steps, interval_ms, due_at)
     select id, agent_id, marking_number, '{delivered}', 1000, now() from job where marking_number = ${`${CANARY_MARKER}-1`}
     on conflict do nothing`,
+  resetMemberTwoFactor: sql`update user_account set two_factor_enabled = true where role = 'dispatcher'`,
   restoreOrganization: sql`update organization set suspended_at = now() where type = 'contractor'`,
 };
 
@@ -208,6 +209,7 @@ describe("isolation", { shuffle: false }, () => {
         "cancelTestRun",
         "revokeInvitation",
         "deleteView",
+        "resetMemberTwoFactor",
         "setMemberRole",
         "removeMember",
         "suspendOrganization",

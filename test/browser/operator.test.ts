@@ -62,6 +62,38 @@ describe("the page of an organisation", () => {
     expect(pageErrors).toEqual([]);
   });
 
+  it("renames the organisation, resends an invitation and resets a member's two-factor authentication", async () => {
+    const renamed = await app.createOrganization("agent");
+    const admin = await createSignedInUser(app, renamed.id);
+    const email = `new-${renamed.id}@partner.example`;
+    await admin.queryData(`mutation { inviteMember(input: { email: "${email}" }) { userErrors { code } } }`);
+    await app.database.query(
+      sql`update user_account set two_factor_enabled = true where id = ${admin.id}::uuid`,
+    );
+    const { page, pageErrors } = await openTab(app, { user: operator });
+    await page.goto(pageOf(renamed));
+    await page.getByRole("button", { name: "Rename…" }).click();
+    const dialog = page.getByRole("dialog", { name: /^Rename/ });
+    await dialog.getByLabel("Name").fill(agent.name);
+    await dialog.getByRole("button", { name: "Rename" }).click();
+    await expectVisible(dialog.getByText("already exists"));
+    await dialog.getByLabel("Name").fill(`Renamed ${renamed.id}`);
+    await dialog.getByRole("button", { name: "Rename" }).click();
+    await expectVisible(page.getByRole("heading", { name: `Renamed ${renamed.id}` }));
+    await expectVisible(page.getByText("Renamed an organisation"));
+
+    await page.getByRole("button", { name: `Resend the invitation to ${email}` }).click();
+    await expectVisible(page.getByText(`Invitation resent to ${email}.`));
+
+    await page.getByRole("button", { name: `Actions for ${admin.email}` }).click();
+    await page.getByRole("menuitem", { name: "Reset two-factor…" }).click();
+    const confirm = page.getByRole("dialog", { name: /^Reset two-factor/ });
+    await confirm.getByRole("button", { name: "Reset" }).click();
+    await expectVisible(page.getByText(`${admin.email} can sign in with the password alone.`));
+    await expectVisible(page.getByRole("row", { name: new RegExp(`${admin.email}.*Off`) }));
+    expect(pageErrors).toEqual([]);
+  });
+
   it("says what an organisation without members, keys and endpoints lacks", async () => {
     const id = await emptyOrganization();
     const { page } = await openTab(app, { user: operator });

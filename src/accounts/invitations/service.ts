@@ -64,17 +64,15 @@ export class InvitationService {
     });
   }
 
-  /** Mails a new link and invalidates the previous one. */
+  /** Mails a new link and invalidates the previous one. Operators can resend the invitations of all organisations. */
   async resend(admin: MemberAdmin, typedId: string): Promise<Invitation> {
     const { clock, database, throttle } = this.#context;
     const id = fromTypedId("inv", typedId);
-    const invitation = await forTenant(database.em(), admin).findOne(
-      Invitation,
-      { id },
-      { populate: ["organization"] },
-    );
+    const visible = admin.organizationId === null ? database.em() : forTenant(database.em(), admin);
+    const invitation = await visible.findOne(Invitation, { id }, { populate: ["organization"] });
     if (!invitation) throw invitationNotFound();
-    await throttle.take(...throttleAttemptsOf(admin, invitation.email));
+    const group = { organizationId: invitation.organization?.id ?? null };
+    await throttle.take(...throttleAttemptsOf(group, invitation.email));
     return await database.transactional(async (em, tx) => {
       invitation.invitedAt = new Date(clock.now());
       const { invitedAt } = invitation;

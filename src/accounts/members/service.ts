@@ -4,11 +4,12 @@ import { type ApiKey, changeKeys } from "../../api-keys/api.ts";
 import type { Reader } from "../../core/postgres/database.ts";
 import { AppError } from "../../core/errors.ts";
 import { fromTypedId, toTypedId } from "../../core/ids.ts";
-import { recordAuditEvent } from "../../audit/api.ts";
+import { type AuditContext, recordAuditEvent } from "../../audit/api.ts";
 import { forTenant, User, type UserRole } from "../../organizations/api.ts";
 import type { AccountContext } from "../context.ts";
 import { revokeEmailTokens } from "../email-token.service.ts";
 import { revokeInvitations } from "../invitations/service.ts";
+import { resetTwoFactor } from "../two-factor/reset.ts";
 import { assertRoleInGroup, type MemberAdmin, type MemberGroup } from "./member-admin.ts";
 
 const MAX_LISTED_MEMBERS = 1_000;
@@ -86,6 +87,19 @@ export class MemberService {
       });
       return em.assign(user, { role, updatedAt: new Date() });
     });
+  }
+
+  /**
+   * For operators, of a member of any organisation. Only the command line resets operators, so that a stolen session of one can't
+   * weaken the others. Throws ConflictException if two-factor authentication is off.
+   */
+  async resetTwoFactor(operator: AuditContext, id: string): Promise<User> {
+    const where = { id: fromTypedId("usr", id), organization: { $ne: null } };
+    const find = () => this.#context.database.em().findOne(User, where, { filters: false });
+    const member = await find();
+    if (!member) throw new AppError("NotFoundException", "There is no such member");
+    await resetTwoFactor(this.#context, operator, member.email);
+    return (await find()) ?? member;
   }
 }
 

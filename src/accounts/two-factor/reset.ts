@@ -30,12 +30,15 @@ export async function resetTwoFactor(
       throw new AppError("ConflictException", `Two-factor authentication is off for ${email}`);
     await em.nativeDelete(UserTwoFactor, { user: user.id });
     await mails.enqueue(tx, twoFactorResetMail(email, pageUrl(FORGOTTEN_PASSWORD_PATH)));
+    const { actor, ipAddress, requestId } = context;
     await recordAuditEvent(tx, {
       action: "two_factor.reset",
       organizationId: user.organization?.id ?? null,
       subject: email,
       details: { sessions_ended: sessionsEnded, passkeys_removed: passkeysRemoved || undefined },
-      ...context,
+      actor,
+      ipAddress,
+      requestId,
     });
     return { email, sessionsEnded };
   });

@@ -28,6 +28,7 @@ const named: Record<string, readonly UserRole[]> = {
   verifySingleSignOnDomain: ["owner", "operator"],
   removeSingleSignOn: ["owner", "operator"],
   setMemberRole: ["owner", "operator"],
+  resetMemberTwoFactor: ["operator"],
   invitations: ["owner", "operator"],
   saveView: ["owner", "dispatcher", "operator"],
   deleteView: ["owner", "dispatcher", "operator"],

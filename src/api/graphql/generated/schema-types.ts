@@ -1277,7 +1277,7 @@ export type Mutation = {
   readonly setProviderStatus: SetProviderStatusPayload;
   /** Invites a person to your organisation by e-mail. For owners. An operator invites operators. */
   readonly inviteMember: InviteMemberPayload;
-  /** Sends an invitation again with a new link. The previous link becomes invalid. For owners. */
+  /** Sends an invitation again with a new link. The previous link becomes invalid. For owners, and for operators those of all organisations. */
   readonly resendInvitation: InviteMemberPayload;
   /** Revokes an invitation. Its link becomes invalid. For owners. */
   readonly revokeInvitation: RevokeInvitationPayload;
@@ -1326,6 +1326,16 @@ export type Mutation = {
   readonly suspendOrganization: OrganizationPayload;
   /** Lifts a suspension. Deliveries that were on hold are sent. For operators; an API key needs the scope `webhooks:manage`. */
   readonly restoreOrganization: OrganizationPayload;
+  /**
+   * Renames an organisation. Lists show the new name within a minute; events of the past keep the former one. For operators; an
+   * API key needs the scope `webhooks:manage`.
+   */
+  readonly renameOrganization: OrganizationPayload;
+  /**
+   * Turns off two-factor authentication of a member of an organisation and removes their passkeys, ends their sessions and mails
+   * them. For signed-in operators, not API keys. Needs a recent sign-in.
+   */
+  readonly resetMemberTwoFactor: ResetMemberTwoFactorPayload;
   /** Sends a failed e-mail again, or one that was stored while no mail server was configured. For operators. */
   readonly resendMail: ResendMailPayload;
   /** Adds a job status, or changes the label, category or `isTerminal` of an existing one. For operators. */
@@ -1605,6 +1615,19 @@ export type MutationSuspendOrganizationArgs = {
 
 /** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationRestoreOrganizationArgs = {
+  id: Scalars['ID']['input'];
+};
+
+
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
+export type MutationRenameOrganizationArgs = {
+  id: Scalars['ID']['input'];
+  name: Scalars['String']['input'];
+};
+
+
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
+export type MutationResetMemberTwoFactorArgs = {
   id: Scalars['ID']['input'];
 };
 
@@ -2343,7 +2366,15 @@ export type AccountRequestPayload = {
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** Result of `suspendOrganization` and `restoreOrganization`. */
+/** Result of `resetMemberTwoFactor`. */
+export type ResetMemberTwoFactorPayload = {
+  /** The current member; null if the mutation was rejected. */
+  readonly member: Maybe<User>;
+  /** The errors; empty if the mutation succeeded. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** Result of `suspendOrganization`, `restoreOrganization` and `renameOrganization`. */
 export type OrganizationPayload = {
   /** The current organisation; null if the mutation was rejected. */
   readonly organization: Maybe<Organization>;
@@ -2944,6 +2975,7 @@ export type ResolversTypes = ResolversObject<{
   AccountRequestConnection: ResolverTypeWrapper<Omit<AccountRequestConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversTypes['AccountRequestEdge']>, nodes: ReadonlyArray<ResolversTypes['AccountRequest']> }>;
   AccountRequestEdge: ResolverTypeWrapper<Omit<AccountRequestEdge, 'node'> & { node: ResolversTypes['AccountRequest'] }>;
   AccountRequestPayload: ResolverTypeWrapper<Omit<AccountRequestPayload, 'accountRequest'> & { accountRequest?: Maybe<ResolversTypes['AccountRequest']> }>;
+  ResetMemberTwoFactorPayload: ResolverTypeWrapper<Omit<ResetMemberTwoFactorPayload, 'member'> & { member?: Maybe<ResolversTypes['User']> }>;
   OrganizationPayload: ResolverTypeWrapper<Omit<OrganizationPayload, 'organization'> & { organization?: Maybe<ResolversTypes['Organization']> }>;
   AuditEntry: ResolverTypeWrapper<AuditEntryView>;
   AuditEntryConnection: ResolverTypeWrapper<Omit<AuditEntryConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversTypes['AuditEntryEdge']>, nodes: ReadonlyArray<ResolversTypes['AuditEntry']> }>;
@@ -3083,6 +3115,7 @@ export type ResolversParentTypes = ResolversObject<{
   AccountRequestConnection: Omit<AccountRequestConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['AccountRequestEdge']>, nodes: ReadonlyArray<ResolversParentTypes['AccountRequest']> };
   AccountRequestEdge: Omit<AccountRequestEdge, 'node'> & { node: ResolversParentTypes['AccountRequest'] };
   AccountRequestPayload: Omit<AccountRequestPayload, 'accountRequest'> & { accountRequest?: Maybe<ResolversParentTypes['AccountRequest']> };
+  ResetMemberTwoFactorPayload: Omit<ResetMemberTwoFactorPayload, 'member'> & { member?: Maybe<ResolversParentTypes['User']> };
   OrganizationPayload: Omit<OrganizationPayload, 'organization'> & { organization?: Maybe<ResolversParentTypes['Organization']> };
   AuditEntry: AuditEntryView;
   AuditEntryConnection: Omit<AuditEntryConnection, 'edges' | 'nodes'> & { edges: ReadonlyArray<ResolversParentTypes['AuditEntryEdge']>, nodes: ReadonlyArray<ResolversParentTypes['AuditEntry']> };
@@ -3496,6 +3529,8 @@ export type MutationResolvers<ContextType = GraphqlContext, ParentType extends R
   resendRegistration?: Resolver<ResolversTypes['AccountRequestPayload'], ParentType, ContextType, RequireFields<MutationResendRegistrationArgs, 'id'>>;
   suspendOrganization?: Resolver<ResolversTypes['OrganizationPayload'], ParentType, ContextType, RequireFields<MutationSuspendOrganizationArgs, 'id' | 'reason'>>;
   restoreOrganization?: Resolver<ResolversTypes['OrganizationPayload'], ParentType, ContextType, RequireFields<MutationRestoreOrganizationArgs, 'id'>>;
+  renameOrganization?: Resolver<ResolversTypes['OrganizationPayload'], ParentType, ContextType, RequireFields<MutationRenameOrganizationArgs, 'id' | 'name'>>;
+  resetMemberTwoFactor?: Resolver<ResolversTypes['ResetMemberTwoFactorPayload'], ParentType, ContextType, RequireFields<MutationResetMemberTwoFactorArgs, 'id'>>;
   resendMail?: Resolver<ResolversTypes['ResendMailPayload'], ParentType, ContextType, RequireFields<MutationResendMailArgs, 'id'>>;
   upsertJobStatus?: Resolver<ResolversTypes['UpsertJobStatusPayload'], ParentType, ContextType, RequireFields<MutationUpsertJobStatusArgs, 'input'>>;
 }>;
@@ -3782,6 +3817,11 @@ export type AccountRequestPayloadResolvers<ContextType = GraphqlContext, ParentT
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
 }>;
 
+export type ResetMemberTwoFactorPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['ResetMemberTwoFactorPayload'] = ResolversParentTypes['ResetMemberTwoFactorPayload']> = ResolversObject<{
+  member?: Resolver<Maybe<ResolversTypes['User']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
 export type OrganizationPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['OrganizationPayload'] = ResolversParentTypes['OrganizationPayload']> = ResolversObject<{
   organization?: Resolver<Maybe<ResolversTypes['Organization']>, ParentType, ContextType>;
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
@@ -4037,6 +4077,7 @@ export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   AccountRequestConnection?: AccountRequestConnectionResolvers<ContextType>;
   AccountRequestEdge?: AccountRequestEdgeResolvers<ContextType>;
   AccountRequestPayload?: AccountRequestPayloadResolvers<ContextType>;
+  ResetMemberTwoFactorPayload?: ResetMemberTwoFactorPayloadResolvers<ContextType>;
   OrganizationPayload?: OrganizationPayloadResolvers<ContextType>;
   AuditEntry?: AuditEntryResolvers<ContextType>;
   AuditEntryConnection?: AuditEntryConnectionResolvers<ContextType>;

@@ -17,6 +17,7 @@ export const auditActionLabels: Readonly<Record<string, string>> = {
   "invitation.revoked": "Revoked an invitation",
   "organization.suspended": "Suspended an organisation",
   "organization.restored": "Restored an organisation",
+  "organization.renamed": "Renamed an organisation",
   "test_data.deleted": "Deleted test data",
   "session.opened": "Signed in",
   "session.sign_in_failed": "Failed to sign in",

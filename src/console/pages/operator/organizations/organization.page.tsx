@@ -18,8 +18,10 @@ import { AuditList } from "../../audit/audit.list.tsx";
 import classes from "../operator.module.css";
 import { Alert } from "../../../components/status/alert.tsx";
 import { JobTiles, LastTime, RequestTiles } from "./organization.figures.tsx";
-import { EndpointsPart, KeysPart, MembersPart } from "./organization.parts.tsx";
+import { MembersPart } from "./organization.members.tsx";
+import { EndpointsPart, KeysPart } from "./organization.parts.tsx";
 import { OrganizationStatusBadge } from "./organizations.page.tsx";
+import { RenameAction } from "./rename.action.tsx";
 import { SuspensionAction } from "./suspension.action.tsx";
 
 const route = getRouteApi("/console/operator/organizations/$id");
@@ -29,7 +31,8 @@ const back = <TextLink to="/operator/organizations">Organisations</TextLink>;
 export function OrganizationPage() {
   const { id } = route.useParams();
   const { data, error, refetch } = useQuery(OrganizationPageDocument, { variables: { id } });
-  if (data?.organizationOverview) return <OrganizationView overview={data.organizationOverview} />;
+  if (data?.organizationOverview)
+    return <OrganizationView overview={data.organizationOverview} onChange={refetch} />;
   if (data && !error)
     return (
       <NotFound title="Organisation not found" action={back}>
@@ -44,7 +47,12 @@ export function OrganizationPage() {
   );
 }
 
-function OrganizationView({ overview }: { overview: OrganizationOverviewFragment }) {
+interface OrganizationViewProps {
+  overview: OrganizationOverviewFragment;
+  onChange: () => Promise<unknown>;
+}
+
+function OrganizationView({ overview, onChange }: OrganizationViewProps) {
   const { organization } = overview;
   const { id, name, suspendedAt } = organization;
   return (
@@ -53,7 +61,12 @@ function OrganizationView({ overview }: { overview: OrganizationOverviewFragment
         title={name}
         titleAside={<OrganizationStatusBadge organization={organization} />}
         back={back}
-        actions={<SuspensionAction organization={organization} />}
+        actions={
+          <>
+            <RenameAction organization={organization} />
+            <SuspensionAction organization={organization} />
+          </>
+        }
       />
       <div className={classes.columns}>
         <Stack gap="lg">
@@ -65,7 +78,7 @@ function OrganizationView({ overview }: { overview: OrganizationOverviewFragment
           )}
           <JobTiles overview={overview} />
           <RequestTiles overview={overview} />
-          <MembersPart overview={overview} />
+          <MembersPart overview={overview} onChange={onChange} />
           <KeysPart overview={overview} />
           <EndpointsPart overview={overview} />
           <section aria-labelledby="audit">

@@ -1,12 +1,10 @@
-/** The members, keys and endpoints of an organisation. */
+/** The keys and endpoints of an organisation. */
 import { Badge, Code, Group, Stack, Text, Title } from "@mantine/core";
 import type { ReactNode } from "react";
-import { roles } from "../../../app/session/roles.ts";
 import { Timestamp, useNow } from "../../../components/display/timestamp.tsx";
 import { TextLink } from "../../../components/layout/links.tsx";
 import { StatusBadge } from "../../../components/status/status-badge.tsx";
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
-import type { InvitationRowFragment, MemberRowFragment } from "../../../generated/members.ts";
 import type {
   OrganizationKeyFragment,
   OrganizationOverviewFragment,
@@ -31,7 +29,7 @@ interface SectionProps {
   children: ReactNode;
 }
 
-function PartSection({ title, count, empty, action, children }: SectionProps) {
+export function PartSection({ title, count, empty, action, children }: SectionProps) {
   return (
     <section aria-label={title}>
       <Group justify="space-between" align="baseline" mb="sm" gap="xs">
@@ -44,65 +42,6 @@ function PartSection({ title, count, empty, action, children }: SectionProps) {
     </section>
   );
 }
-
-export function MembersPart({ overview: { members, invitations } }: PartProps) {
-  return (
-    <PartSection
-      title="Members"
-      count={members.length}
-      empty="No one has registered yet. Account requests show whether the registration link was used."
-      action={
-        <TextLink to="/operator/requests" fz="sm">
-          Account requests
-        </TextLink>
-      }
-    >
-      <Stack gap="md">
-        <DataTable caption="Members" columns={memberColumns} rows={members} rowKey={({ id }) => id} />
-        {invitations.length > 0 && (
-          <DataTable
-            caption="Invitations"
-            columns={invitationColumns}
-            rows={invitations}
-            rowKey={({ id }) => id}
-          />
-        )}
-      </Stack>
-    </PartSection>
-  );
-}
-
-const memberColumns: readonly Column<MemberRowFragment>[] = [
-  {
-    id: "name",
-    header: "Name",
-    isTitle: true,
-    cell: ({ name, email }) => (
-      <div>
-        {name}
-        <Text fz="sm" c="dimmed" fw={400} className={classes.anywhere}>
-          {email}
-        </Text>
-      </div>
-    ),
-  },
-  { id: "role", header: "Role", cell: ({ role }) => roles[role].label },
-  {
-    id: "two-factor",
-    header: "Two-factor",
-    cell: ({ hasTwoFactor }) => (
-      <StatusBadge label={hasTwoFactor ? "On" : "Off"} tone={hasTwoFactor ? "success" : "muted"} />
-    ),
-  },
-  { id: "seen", header: "Last seen", cell: ({ lastSeenAt }) => <LastTime value={lastSeenAt} /> },
-];
-
-const invitationColumns: readonly Column<InvitationRowFragment>[] = [
-  { id: "email", header: "Invited", isTitle: true, cell: ({ email }) => email },
-  { id: "role", header: "Role", cell: ({ role }) => roles[role].label },
-  { id: "by", header: "Invited by", cell: ({ invitedBy }) => invitedBy },
-  { id: "expires", header: "Link expires", cell: ({ expiresAt }) => <Expiry value={expiresAt} /> },
-];
 
 export function KeysPart({ overview: { apiKeys } }: PartProps) {
   const nowMs = useNow();
@@ -144,7 +83,7 @@ const keyColumns: readonly Column<OrganizationKeyFragment>[] = [
   { id: "expires", header: "Expires", cell: ({ expiresAt }) => <Expiry value={expiresAt} /> },
 ];
 
-function Expiry({ value }: { value: string | null }) {
+export function Expiry({ value }: { value: string | null }) {
   const nowMs = useNow();
   if (value === null) return "Never";
   const leftMs = Date.parse(value) - nowMs;

@@ -1,0 +1,148 @@
+/** What operators change of an organisation and its members, beside suspending it. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { toTypedId } from "../../src/core/ids.ts";
+import { sql } from "../../src/core/postgres/sql.ts";
+import { ACCOUNT_ENV, listMailsTo, waitForMail } from "../support/accounts/mails.ts";
+import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
+import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
+import { createFakeClock, MINUTE_MS } from "../support/fake-clock.ts";
+import { graphql } from "../support/graphql/client.ts";
+
+let app: TestApp;
+let operator: SignedInTestUser;
+let owner: SignedInTestUser;
+let agent: TestOrganization;
+const clock = createFakeClock();
+
+beforeAll(async () => {
+  app = await startTestApp(ACCOUNT_ENV, { clock });
+  operator = await createSignedInUser(app, null);
+  agent = await app.createOrganization("agent");
+  owner = await createSignedInUser(app, agent.id);
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const RENAME = `mutation ($id: ID!, $name: String!) { renameOrganization(id: $id, name: $name) {
+  organization { name } userErrors { code field } } }`;
+const RESET = `mutation ($id: ID!) { resetMemberTwoFactor(id: $id) { member { hasTwoFactor } userErrors { code } } }`;
+const RESEND = `mutation ($id: ID!) { resendInvitation(id: $id) { invitation { id } userErrors { code } } }`;
+
+const auditOf = async (action: string) =>
+  (
+    await operator.queryData(
+      `query ($action: String!) { auditLog(actions: [$action]) { nodes { actor subject details organization { id } } } }`,
+      { action },
+    )
+  ).auditLog.nodes;
+
+const rename = async (id: string, name: string) =>
+  (await operator.queryData(RENAME, { id: toTypedId("org", id), name })).renameOrganization;
+
+describe("renameOrganization", () => {
+  it("renames the organisation and its test organisations, and records both names once", async () => {
+    const { id, name } = await app.createOrganization("contractor");
+    const testKey = { organizationId: id, name: "test", createdBy: "test", testSide: "agent" } as const;
+    await app.keys.create(testKey);
+    const renamed = { organization: { name: "New name" }, userErrors: [] };
+    expect(await rename(id, " New name ")).toEqual(renamed);
+    expect(await rename(id, "New name")).toEqual(renamed);
+    const tests = await app.database.query<{ name: string }>(
+      sql`select name from organization where live_organization_id = ${id}::uuid order by name`,
+    );
+    expect(tests.map((test) => test.name)).toEqual(["New name", "Test agent of New name"]);
+    const subject = toTypedId("org", id);
+    expect(await auditOf("organization.renamed")).toEqual([
+      {
+        actor: operator.email,
+        subject,
+        details: { from: name, to: "New name" },
+        organization: { id: subject },
+      },
+    ]);
+  });
+
+  it("rejects a name that another organisation has, an empty one and a test organisation", async () => {
+    const { id } = await app.createOrganization("contractor");
+    expect((await rename(id, agent.name)).userErrors).toEqual([{ code: "CONFLICT", field: "name" }]);
+    expect((await rename(id, " ")).userErrors).toMatchObject([{ code: "INVALID", field: "name" }]);
+    await app.keys.create({ organizationId: id, name: "test", createdBy: "test", testSide: "agent" });
+    const [test] = await app.database.query<{ id: string }>(
+      sql`select id from organization where live_organization_id = ${id}::uuid limit 1`,
+    );
+    expect((await rename(test?.id as string, "x")).userErrors).toMatchObject([{ code: "NOT_FOUND" }]);
+  });
+});
+
+describe("resendInvitation by an operator", () => {
+  it("sends the invitation of an organisation again, whose owner sees that an operator did", async () => {
+    const email = "resent@test.example";
+    const { inviteMember } = await owner.queryData(
+      `mutation ($email: String!) { inviteMember(input: { email: $email }) { invitation { id } } }`,
+      { email },
+    );
+    const { id } = inviteMember.invitation;
+    const { resendInvitation } = await operator.queryData(RESEND, { id });
+    expect(resendInvitation).toEqual({ invitation: { id }, userErrors: [] });
+    expect(await listMailsTo(app, email)).toHaveLength(2);
+    const { auditLog } = await owner.queryData(
+      `{ auditLog(actions: ["invitation.resent"]) { nodes { actor subject } } }`,
+    );
+    expect(auditLog.nodes).toEqual([{ actor: "operator", subject: id }]);
+  });
+
+  it("is not possible for the owner of another organisation", async () => {
+    const other = await createSignedInUser(app, (await app.createOrganization("agent")).id);
+    const [invitation] = await app.database.query<{ id: string }>(sql`select id from invitation limit 1`);
+    const id = toTypedId("inv", invitation?.id as string);
+    const { resendInvitation } = await other.queryData(RESEND, { id });
+    expect(resendInvitation.userErrors).toEqual([{ code: "NOT_FOUND" }]);
+  });
+});
+
+const turnOn = ({ id }: { id: string }) =>
+  app.database.query(sql`update user_account set two_factor_enabled = true where id = ${id}::uuid`);
+const errorsOf = async (id: string) =>
+  (await operator.queryData(RESET, { id })).resetMemberTwoFactor.userErrors;
+
+describe("resetMemberTwoFactor", () => {
+  it("turns it off, ends the sessions, mails the user and records it for the organisation", async () => {
+    const member = await createSignedInUser(app, agent.id, "dispatcher");
+    await turnOn(member);
+    const { resetMemberTwoFactor } = await operator.queryData(RESET, { id: toTypedId("usr", member.id) });
+    expect(resetMemberTwoFactor).toEqual({ member: { hasTwoFactor: false }, userErrors: [] });
+    expect((await member.graphql("{ viewer { kind } }")).status).toBe(401);
+    await waitForMail(app, member.email, "two_factor_reset");
+    expect(await auditOf("two_factor.reset")).toEqual([
+      {
+        actor: operator.email,
+        subject: member.email,
+        details: { sessions_ended: 1 },
+        organization: { id: toTypedId("org", agent.id) },
+      },
+    ]);
+  });
+
+  it("rejects a member without it, an operator and an unknown user", async () => {
+    const colleague = await createSignedInUser(app, null);
+    await turnOn(colleague);
+    expect(await errorsOf(toTypedId("usr", owner.id))).toEqual([{ code: "CONFLICT" }]);
+    expect(await errorsOf(toTypedId("usr", colleague.id))).toEqual([{ code: "NOT_FOUND" }]);
+    expect(await errorsOf("usr_unknown")).toEqual([{ code: "NOT_FOUND" }]);
+  });
+
+  it("needs a signed-in operator, not an owner or a key", async () => {
+    const variables = { id: toTypedId("usr", owner.id) };
+    const { text } = await app.keys.create({ organizationId: null, name: "all", createdBy: "test" });
+    for (const principal of [{ headers: owner.headers }, { key: text }]) {
+      const { errors } = await graphql(app, RESET, { ...principal, variables });
+      expect(errors?.map(({ extensions }) => extensions.code)).toEqual(["FORBIDDEN"]);
+    }
+  });
+
+  it("needs a recent sign-in", async () => {
+    const tired = await createSignedInUser(app, null);
+    clock.advance(11 * MINUTE_MS);
+    const { errors } = await tired.graphql(RESET, { id: toTypedId("usr", owner.id) });
+    expect(errors?.[0]?.message).toContain("Confirm your identity first");
+  });
+});
