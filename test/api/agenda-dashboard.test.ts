@@ -107,6 +107,47 @@ describe("an operator", () => {
     expect(stats).toMatchObject({ totalQueueSizeDB: 2, runningJobs: 0 });
   });
 
+  it("gets each task with its interval, last run, failures in a row and next run", async () => {
+    const tasks = mongo.db().collection(TASKS_COLLECTION);
+    const [lastRunAt, lastFinishedAt, nextRunAt] = [1, 2, 3].map(
+      (n) => new Date(`2026-11-01T10:00:0${n}.000Z`),
+    );
+    const recurring = {
+      type: "single",
+      repeatInterval: 5_000,
+      lastRunAt,
+      lastFinishedAt,
+      nextRunAt,
+      priority: 0,
+    };
+    await tasks.insertMany([
+      { ...recurring, name: "test.fails", failCount: 3, failReason: "boom", lockedAt: null },
+      { ...recurring, name: "test.works", failCount: 0, failReason: "boom before", lockedAt: new Date() },
+    ]);
+    try {
+      const { status, body } = await get("/tasks", operator);
+      expect(status).toBe(200);
+      const found = (body as { data: { tasks: { name: string }[] } }).data.tasks;
+      expect(found.find(({ name }) => name === "test.fails")).toEqual({
+        name: "test.fails",
+        interval_ms: 5_000,
+        scheduled: 1,
+        is_running: false,
+        last_run_at: lastRunAt?.toISOString(),
+        last_finished_at: lastFinishedAt?.toISOString(),
+        next_run_at: nextRunAt?.toISOString(),
+        failures_in_a_row: 3,
+        failure: "boom",
+      });
+      const works = found.find(({ name }) => name === "test.works");
+      expect(works).toMatchObject({ is_running: true, failures_in_a_row: 0, failure: null });
+      const retry = found.find(({ name }) => name === "webhooks.retry");
+      expect(retry).toMatchObject({ interval_ms: null, scheduled: 1, last_run_at: null });
+    } finally {
+      await tasks.deleteMany({ name: { $in: ["test.fails", "test.works"] } });
+    }
+  });
+
   it("gets 204 from the event stream", async () => {
     expect((await get("/api/events", operator)).status).toBe(204);
   });

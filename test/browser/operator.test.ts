@@ -6,7 +6,7 @@ import { createTestUser, type TestUser } from "../support/accounts/session-clien
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
 import type { SharedApp } from "../support/app/shared-app.ts";
-import { startConsole } from "../support/browser/shared-console.ts";
+import { startConsole, startWorkingConsole } from "../support/browser/shared-console.ts";
 import {
   BROWSER_START_TIMEOUT_MS,
   BROWSER_TIMEOUT_MS,
@@ -134,6 +134,28 @@ describe("the list of organisations", () => {
     await expectVisible(
       table.getByRole("row", { name: new RegExp(`${agent.name} Agent .* 40 75% 1 Active`) }),
     );
+  });
+});
+
+describe("tasks", () => {
+  it("are listed with their interval, last run, result and next run", async () => {
+    const { app: working } = await startWorkingConsole();
+    const user = await createTestUser(working, { organizationId: null, role: "operator" });
+    const { page, pageErrors } = await openTab(working, { user });
+    await page.goto("/operator/tasks");
+    const table = page.getByRole("table", { name: "Tasks" });
+    const row = table.getByRole("row", { name: /Delete old deliveries/ });
+    await expectVisible(row.getByText("webhooks.retention · every hour"));
+    await expectVisible(row.getByText("Succeeded"));
+    await expectVisible(page.getByRole("link", { name: "Open dashboard" }));
+    expect(pageErrors).toEqual([]);
+  });
+
+  it("say why they can't be shown without MongoDB", async () => {
+    const { page } = await openTab(app, { user: operator });
+    await page.goto("/operator/tasks");
+    await expectVisible(page.getByText(/MongoDB is unreachable/));
+    await expectVisible(page.getByRole("button", { name: "Try again" }));
   });
 });
 

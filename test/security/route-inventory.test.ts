@@ -61,7 +61,7 @@ describe("HTTP routes", () => {
   });
 
   // evidence: operator-tasks-operators-only
-  it.each(["/operator/agenda/api", "/operator/agenda/"])(
+  it.each(["/operator/agenda/api", "/operator/agenda/tasks", "/operator/agenda/"])(
     "show the task dashboard to operators only: %s",
     async (path) => {
       expect((await sendFromOwnPage(app, { method: "GET", path })).status).toBe(401);

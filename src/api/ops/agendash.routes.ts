@@ -8,11 +8,12 @@ import express, { Router, type Request, type RequestHandler } from "express";
 import type { SessionVerifier } from "../../accounts/api.ts";
 import { AppError, unavailable } from "../../core/errors.ts";
 import type { Mongo } from "../../core/mongo.ts";
-import { createBackend } from "../../scheduling/api.ts";
+import { createBackend, listTasks } from "../../scheduling/api.ts";
 import { administrator } from "../../operations/operation.ts";
 import { requireAccess } from "../console/guards.ts";
 import { contextOf, tagRoute } from "../context.ts";
 import { pagePolicy } from "../default-headers.ts";
+import { sendSuccess } from "../json.ts";
 
 export interface AgendashDeps {
   mongo: Mongo;
@@ -47,6 +48,14 @@ export function createAgendashRoutes({ mongo, sessions }: AgendashDeps): Request
     response.type("html").send(await readPage());
   });
   router.use("/api", apiRoutes(openController));
+  // For the console's own page.
+  router.get("/tasks", async (_request, response) => {
+    requireMongo(mongo);
+    const tasks = await listTasks(await mongo.waitUntilUp()).catch((error: unknown) => {
+      throw noAnswer(error);
+    });
+    sendSuccess(response, { tasks });
+  });
   router.get("/read-only.css", (_request, response) => {
     response.sendFile(STYLESHEET_FILE, { cacheControl: false });
   });
@@ -59,7 +68,7 @@ function apiRoutes(openController: ControllerSource): RequestHandler {
   const add = (path: string, read: (controller: AgendashController, url: string) => Promise<object>): void =>
     void router.get(path, async ({ url }, response) => {
       const result = await read(await openController(), url).catch((error: unknown) => {
-        throw unavailable("MongoDB does not answer. Try again shortly.", 5, error);
+        throw noAnswer(error);
       });
       response.json(result);
     });
@@ -72,6 +81,10 @@ function apiRoutes(openController: ControllerSource): RequestHandler {
     response.status(204).end();
   });
   return router;
+}
+
+function noAnswer(error: unknown): AppError {
+  return unavailable("MongoDB does not answer. Try again shortly.", 5, error);
 }
 
 const allowReadsOnly: RequestHandler = ({ method }, _response, next) => {
@@ -153,17 +166,21 @@ function pathOf({ originalUrl }: Request): string {
 }
 
 /** Throws ServiceUnavailableException while MongoDB is down. */
+function requireMongo(mongo: Mongo): void {
+  if (mongo.status().state === "up") return;
+  const message =
+    "The scheduled tasks can't be shown because MongoDB is unreachable. Everything else keeps working. Try again later.";
+  throw unavailable(message, 5);
+}
+
+/** Throws ServiceUnavailableException while MongoDB is down. */
 type ControllerSource = () => Promise<AgendashController>;
 
 /** The Agenda of the controller is never started: it shows the tasks of all processes. */
 function createControllerSource(mongo: Mongo): ControllerSource {
   let controller: AgendashController | null = null;
   return async () => {
-    if (mongo.status().state !== "up")
-      throw unavailable(
-        "The scheduled tasks can't be shown because MongoDB is unreachable. Everything else keeps working. Try again later.",
-        5,
-      );
+    requireMongo(mongo);
     if (controller === null) {
       const repository = new MongoJobRepository({ mongo: await mongo.waitUntilUp(), ensureIndex: false });
       controller = new AgendashController(new Agenda({ backend: createBackend(repository) }));
