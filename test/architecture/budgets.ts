@@ -3,9 +3,9 @@
  * miss them. Lower it when a folder shrinks.
  */
 export const budgets: Readonly<Record<string, number>> = {
-  "src/accounts": 5_130,
-  "src/api": 4_330,
-  "src/api/graphql": 5_000,
+  "src/accounts": 5_190,
+  "src/api": 4_350,
+  "src/api/graphql": 5_090,
   "src/api-keys": 1_820,
   "src/app": 940,
   "src/audit": 200,
@@ -18,13 +18,13 @@ export const budgets: Readonly<Record<string, number>> = {
   "src/jobs": 5_510,
   "src/mail": 780,
   "src/operations": 720,
-  "src/organizations": 330,
+  "src/organizations": 340,
   "src/rate-limits": 360,
   "src/request-log": 770,
   "src/restore": 370,
-  "src/scheduling": 500,
+  "src/scheduling": 560,
   "src/test-mode": 1_380,
-  "src/webhooks": 5_910,
-  test: 69_960,
+  "src/webhooks": 6_310,
+  test: 71_130,
   bench: 6_630,
 };

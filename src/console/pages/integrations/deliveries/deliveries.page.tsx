@@ -18,7 +18,7 @@ import { SelectionBar } from "./delivery-selection.tsx";
 import { ReplaySelectedDialog } from "./replay-selected.dialog.tsx";
 import type { DeliveryRowFragment } from "../../../generated/webhook-deliveries.ts";
 import { useDialog } from "../../../app/interaction/use-dialog.ts";
-import { useSelection } from "../../jobs/list/use-selection.ts";
+import { useSelection } from "../../../components/tables/use-selection.ts";
 import { DeliveriesTable } from "./deliveries.table.tsx";
 
 const route = getRouteApi("/console/integrations/deliveries");
@@ -83,7 +83,7 @@ function SelectableDeliveries({
   deliveries: readonly DeliveryRowFragment[];
   isStale: boolean;
 }) {
-  const selection = useSelection();
+  const selection = useSelection("deliveries");
   const replaying = useDialog<readonly DeliveryRowFragment[]>();
   // Only those that are shown: other filters may hide a selected one.
   const selected = deliveries.filter(({ id }) => selection.selected.has(id));

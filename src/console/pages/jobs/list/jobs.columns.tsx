@@ -10,7 +10,7 @@ import { dueDay, isLate, today } from "../job.due.ts";
 import { formatValue, formatNumber, type ReferenceLabels } from "../job.labels.ts";
 import { COLUMNS, type ColumnId, type SortField } from "../filters/jobs.search.ts";
 import classes from "./jobs.module.css";
-import type { Selection } from "./use-selection.ts";
+import type { Selection } from "../../../components/tables/use-selection.ts";
 
 type JobColumn = Column<JobRowFragment>;
 

@@ -13,7 +13,7 @@ import { ListedNumbers } from "./listed-numbers.tsx";
 import { SelectionBar } from "./selection.bar.tsx";
 import { useReferenceData, type ReferenceData } from "../use-reference-data.ts";
 import { useJobsPage } from "./use-jobs-page.ts";
-import { useSelection } from "./use-selection.ts";
+import { useSelection } from "../../../components/tables/use-selection.ts";
 import { useEffect, useState } from "react";
 import { notifyRemovedFilters } from "../../../app/link-repair.ts";
 

@@ -21,7 +21,7 @@ import {
 import classes from "./jobs.module.css";
 import type { JobsPageState } from "./use-jobs-page.ts";
 import type { LiveList } from "./use-live-list.ts";
-import type { Selection } from "./use-selection.ts";
+import type { Selection } from "../../../components/tables/use-selection.ts";
 
 interface JobsTableProps {
   search: JobsSearch;
