@@ -124,25 +124,25 @@ describe("Organization.activity", () => {
   });
 });
 
+const itemsOf = async (id: string) => {
+  const query = `{ organizationsNeedingAttention {
+    organization { id } reason endpointId subject requests refused at } }`;
+  const { organizationsNeedingAttention: all } = await operator.queryData(query);
+  return all.filter(
+    ({ organization }: { organization: { id: string } }) => organization.id === toTypedId("org", id),
+  );
+};
+const reasonsOf = async (id: string) => (await itemsOf(id)).map(({ reason }: { reason: string }) => reason);
+
+const withUsage = async (succeeded: number, refused: number, age = 0): Promise<string> => {
+  const { id } = await app.createOrganization("contractor");
+  await app.database.query(sql`
+    insert into request_usage (organization_id, day, key_id, succeeded, refused, failed, duration_ms)
+    values (${id}::uuid, (now() at time zone 'UTC')::date - ${age}::int, gen_random_uuid(), ${succeeded}, ${refused}, 0, 1)`);
+  return id;
+};
+
 describe("organizationsNeedingAttention", () => {
-  const itemsOf = async (id: string) => {
-    const query = `{ organizationsNeedingAttention {
-      organization { id } reason endpointId subject requests refused at } }`;
-    const { organizationsNeedingAttention: all } = await operator.queryData(query);
-    return all.filter(
-      ({ organization }: { organization: { id: string } }) => organization.id === toTypedId("org", id),
-    );
-  };
-  const reasonsOf = async (id: string) => (await itemsOf(id)).map(({ reason }: { reason: string }) => reason);
-
-  const withUsage = async (succeeded: number, refused: number, age = 0): Promise<string> => {
-    const { id } = await app.createOrganization("contractor");
-    await app.database.query(sql`
-      insert into request_usage (organization_id, day, key_id, succeeded, refused, failed, duration_ms)
-      values (${id}::uuid, (now() at time zone 'UTC')::date - ${age}::int, gen_random_uuid(), ${succeeded}, ${refused}, 0, 1)`);
-    return id;
-  };
-
   it("names each disabled and failing endpoint, but not paused and deleted ones", async () => {
     const items = await itemsOf(agent.id);
     expect(items.map((item: { reason: string; subject: string }) => [item.reason, item.subject])).toEqual([
@@ -153,11 +153,11 @@ describe("organizationsNeedingAttention", () => {
   });
 
   it.each([
-    ["half of 20 requests", 10, 10, 0, []],
-    ["more than half of 20 requests", 9, 11, 0, ["REQUESTS_REFUSED"]],
-    ["all of 19 requests", 0, 19, 0, []],
-    ["all of 20 requests a week ago", 0, 20, 7, []],
-  ])("with 4xx for %s", async (_what, succeeded, refused, age, expected) => {
+    ["half of 20 requests", [10, 10], []],
+    ["more than half of 20 requests", [9, 11], ["REQUESTS_REFUSED"]],
+    ["all of 19 requests", [0, 19], []],
+    ["all of 20 requests a week ago", [0, 20, 7], []],
+  ] as const)("with 4xx for %s", async (_what, [succeeded, refused, age], expected) => {
     expect(await reasonsOf(await withUsage(succeeded, refused, age))).toEqual(expected);
   });
 
