@@ -16,12 +16,13 @@ const FUNCTIONS = [
       translate(replace(replace(replace(replace(
         lower(regexp_replace(normalize(value, NFKD), '[\u00AD\u0300-\u036F\u200B-\u200F\u202A-\u202E\u2060-\u2069\uFEFF]', '', 'g')),
         'ß', 'ss'), 'æ', 'ae'), 'œ', 'oe'), 'þ', 'th'), 'øØłŁđĐðħŧıς’‘“”‐–—', 'oolldddhtiσ''''""---') end;`,
-  // One field per line, and the digits of the phone number.
+  // One field per line, and the digits of the phone number. Bounded, because a field of 1,000 Chinese characters has 3,000 tokens.
   `create or replace function search_text(marking_number text, recipient_name text, recipient_contact text, delivery_address text,
       postal_code text) returns text language sql immutable parallel safe
     return concat_ws(E'\\n',
-      search_fold(concat_ws(E'\\n', marking_number, recipient_name, recipient_contact, delivery_address, postal_code)),
-      nullif(regexp_replace(search_fold(recipient_contact), '[^0-9]+', '', 'g'), ''));`,
+      search_fold(concat_ws(E'\\n', marking_number, left(recipient_name, 100), left(recipient_contact, 100),
+        left(delivery_address, 300), postal_code)),
+      nullif(regexp_replace(search_fold(left(recipient_contact, 100)), '[^0-9]+', '', 'g'), ''));`,
   // All sequences of three bytes in words, which blanks, commas, semicolons and line ends separate. The cost keeps the planner from
   // computing it for each row instead of using the index. PL/pgSQL starts faster than SQL, once for each changed row.
   `create or replace function search_tokens(value text) returns int[] language plpgsql immutable strict parallel safe cost 10000

@@ -202,11 +202,10 @@ describe("the CSV file", () => {
     const many = await app.createOrganization("agent");
     const person = await createSignedInUser(app, many.id);
     // 18 MB: more than the sockets can hold before the client reads.
-    const text = "語".repeat(1_000);
-    const patch = { instructions: text, delivery_address: text };
+    const patch = { instructions: "語".repeat(1_000) };
     await app.createJobs(
       many,
-      Array.from({ length: 3_000 }, () => ({ patch })),
+      Array.from({ length: 6_000 }, () => ({ patch })),
     );
     const pendingRequest = httpRequest(`${app.url}${pathOf({})}`, { headers: person.headers }).end();
     const [response] = (await once(pendingRequest, "response")) as [IncomingMessage];
@@ -217,7 +216,7 @@ describe("the CSV file", () => {
       for await (const chunk of response) lines += String(chunk).split("\n").length - 1;
     };
     await expect(read()).rejects.toThrow("aborted");
-    expect(lines).toBeLessThan(3_000);
+    expect(lines).toBeLessThan(6_000);
   });
 
   it("stops without an error when the client disconnects", async () => {

@@ -303,15 +303,16 @@ describe("access", () => {
 
   it("requires signing in again after signing out in another tab", async () => {
     const { page, context } = await openAs(owner);
-    await page.goto("/jobs");
-    await expectVisible(page.getByRole("link", { name: "STATE-1" }));
+    // Without live updates, which would notice it before.
+    await page.goto("/members");
+    await expectVisible(page.getByRole("heading", { level: 1, name: "Members" }));
     const other = await context.newPage();
     await other.goto("/jobs");
     await other.getByRole("button", { name: "Sign out" }).click();
     await expectVisible(other.getByRole("heading", { name: "Sign in" }));
 
-    await page.getByRole("link", { name: "Members" }).click();
+    await page.getByRole("link", { name: "Jobs" }).click();
     await expectVisible(page.getByRole("heading", { name: "Sign in" }));
-    expect(pathOf(page)).toBe("/sign-in?next=/members");
+    expect(pathOf(page)).toBe("/sign-in?next=/jobs");
   });
 });

@@ -116,6 +116,20 @@ describe("the text of the search", () => {
     expect((await textOf(number))?.text).toContain("noor");
   });
 
+  it("is bounded, because each of its characters can be three tokens", async () => {
+    const longest = { recipient_name: "名", recipient_contact: "絡", delivery_address: "址" };
+    const lengths = { recipient_name: 255, recipient_contact: 255, delivery_address: 1_000 };
+    const patch = Object.fromEntries(
+      Object.entries(longest).map(([name, sign]) => [
+        name,
+        sign.repeat(lengths[name as keyof typeof lengths]),
+      ]),
+    );
+    const number = await services.createJob(agent, { patch });
+    const { text = "" } = (await textOf(number)) ?? {};
+    expect(["名", "絡", "址"].map((sign) => text.split(sign).length - 1)).toEqual([100, 100, 300]);
+  });
+
   it("is deleted with the job", async () => {
     const number = await services.createJob(agent);
     await services.database.query(sql`delete from job where marking_number = ${number}`);
