@@ -4,6 +4,7 @@ import { fromTypedId, newUuid } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { eventually } from "../support/eventually.ts";
 import { createTestUser } from "../support/accounts/session-client.ts";
+import { findPageProblems } from "../support/browser/axe.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
 import {
   BROWSER_START_TIMEOUT_MS,
@@ -55,6 +56,8 @@ it("shows the cause of 45 waiting deliveries, and within 15 s that they were del
   await waiting.nth(6).waitFor();
   expect(await waiting.count()).toBe(8);
 
+  expect(await findPageProblems(page)).toEqual([]);
+
   await app.database.query(sql`
     update webhook_delivery set status = 'delivered', outcome = 'delivered', attempts = 1, finished_at = now()
     where endpoint_id = ${uuid} and status = 'pending'`);
@@ -83,6 +86,7 @@ it("shows failing deliveries in one step, and replays three of them", async () =
   await page.goto("/integrations/deliveries?response=http_5xx&time=hour");
   await eventually(async () => expect(await rows.count()).toBe(5));
   for (const nth of [1, 2, 3]) await rows.nth(nth).getByRole("checkbox").check();
+  expect(await findPageProblems(page)).toEqual([]);
   await page
     .getByRole("region", { name: "Selected deliveries" })
     .getByRole("button", { name: "Replay" })
@@ -90,6 +94,7 @@ it("shows failing deliveries in one step, and replays three of them", async () =
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("button", { name: "Replay" }).click();
   await expectVisible(dialog.getByText("3 deliveries replayed."));
+  expect(await findPageProblems(page)).toEqual([]);
   await dialog.getByRole("button", { name: "Close" }).last().click();
   expect(await page.getByRole("region", { name: "Selected deliveries" }).count()).toBe(0);
   const [replays] = await app.database.query(sql`

@@ -27,7 +27,7 @@ export function ReplaySelectedDialog({ dialog, onReplayed }: ReplaySelectedDialo
   const { subject, isOpen, openCount, close } = dialog;
   if (!subject) return null;
   return (
-    <Dialog opened={isOpen} onClose={close} title={`Replay ${countDeliveries(subject.length)}?`}>
+    <Dialog opened={isOpen} onClose={close} title={`Replay ${countDeliveries(subject.length)}`}>
       <ReplaySteps key={openCount} deliveries={subject} onReplayed={onReplayed} onClose={close} />
     </Dialog>
   );

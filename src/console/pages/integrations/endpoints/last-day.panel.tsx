@@ -23,8 +23,8 @@ export function LastDayPanel({ endpoint }: { endpoint: EndpointDetailsFragment }
     <Panel
       title="Last 24 hours"
       actions={
-        <TextLink to="/integrations/deliveries" search={{ endpoint: id }} fz="sm">
-          View deliveries
+        <TextLink to="/integrations/deliveries" search={{ endpoint: id, status: "retrying" }} fz="sm">
+          View retrying deliveries
         </TextLink>
       }
     >
