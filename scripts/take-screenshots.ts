@@ -74,7 +74,7 @@ const operatorShotsAfterApproval: readonly Shot[] = [
   { name: "operator-organizations", target: "/operator/organizations" },
   {
     name: "operator-organization",
-    target: (page) => follow(page, page.getByRole("link", { name: "Mill Lane Couriers" })),
+    target: (page) => follow(page, page.getByRole("row").getByRole("link", { name: "Northwind Agency" })),
   },
   { name: "operator-import", target: "/operator/import" },
   { name: "operator-statuses", target: "/operator/statuses" },

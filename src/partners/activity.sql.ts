@@ -1,4 +1,4 @@
-/** What organisations did lately, for lists of organisations. */
+/** The recent activity of organisations, for lists. */
 import type { Queryable } from "../core/postgres/database.ts";
 import { raw, sql } from "../core/postgres/sql.ts";
 import { toIsoTime } from "../core/time.ts";

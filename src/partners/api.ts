@@ -1,4 +1,4 @@
 /** The exports of this feature: other features and the adapters import only from here. */
-export { activitiesOf, type OrganizationActivity } from "./activity.sql.ts";
-export { numbersOf, type OrganizationNumbers } from "./numbers.sql.ts";
+export { activitiesOf } from "./activity.sql.ts";
+export { numbersOf } from "./numbers.sql.ts";
 export { type Attention, organizationsNeedingAttention } from "./attention.sql.ts";

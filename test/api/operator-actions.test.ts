@@ -1,4 +1,4 @@
-/** What operators change of an organisation and its members, beside suspending it. */
+/** Renaming an organisation, resending its invitations and resetting two-factor authentication, by an operator. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toTypedId } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";

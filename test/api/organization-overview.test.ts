@@ -1,4 +1,4 @@
-/** What an operator sees of one organisation, and of the list of organisations. */
+/** The overview of an organisation, its activity, and the list of those that need attention, for operators. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toTypedId } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";

@@ -23,7 +23,7 @@ interface PartProps {
 interface SectionProps {
   title: string;
   count: number;
-  /** Shown instead of the table if there are none. */
+  /** Replaces an empty table. */
   empty: ReactNode;
   action?: ReactNode;
   children: ReactNode;
