@@ -2,8 +2,10 @@
 import { useQuery } from "@apollo/client/react";
 import { Button, Paper, Text, Title } from "@mantine/core";
 import { useState, type ReactNode } from "react";
+import { guide } from "../../../app/guide/guide-pages.ts";
 import { Timestamp } from "../../../components/display/timestamp.tsx";
 import { TextLink } from "../../../components/layout/links.tsx";
+import { EmptyNote } from "../../../components/status/empty-note.tsx";
 import { ErrorState, LoadingCard } from "../../../components/status/page-states.tsx";
 import { StatusBadge } from "../../../components/status/status-badge.tsx";
 import type { Tone } from "../../../components/status/tone.ts";
@@ -51,10 +53,10 @@ function Items({ items }: { items: readonly Item[] }) {
   const [isFull, setIsFull] = useState(false);
   if (items.length === 0)
     return (
-      <Text c="dimmed">
+      <EmptyNote guide={guide.organizations}>
         Nothing at the moment: all endpoints work, no key expires within 14 days, and no organisation has
         stopped calling the API or gets mostly errors.
-      </Text>
+      </EmptyNote>
     );
   const shown = isFull ? items : items.slice(0, SHOWN_AT_FIRST);
   return (
