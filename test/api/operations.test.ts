@@ -137,7 +137,10 @@ const testOnly = restOperations
 
 describe("a session without a recent sign-in", () => {
   const refusalOf = async ({ operation, field }: (typeof mutating)[number]) => {
-    const user = await createSignedInUser(app, String(operation.access.role) === "operator" ? null : agent.id);
+    const user = await createSignedInUser(
+      app,
+      String(operation.access.role) === "operator" ? null : agent.id,
+    );
     clock.advance(11 * MINUTE_MS);
     const { errors = [] } = await user.graphql(documentOf(field));
     return errors.map(({ extensions }) => extensions.code);
