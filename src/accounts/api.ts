@@ -34,6 +34,7 @@ export type { SessionVerifier } from "./sessions/verifier.ts";
 export type { SsoService } from "./sso/service.ts";
 export { SsoConnection } from "./sso/entity.ts";
 export { SuspensionService } from "./suspension.service.ts";
+export type { TimeZoneService } from "./time-zone.service.ts";
 export { resetTwoFactor } from "./two-factor/reset.ts";
 export { canDecryptLatestSecret, usersWithUnreadableSecret } from "./two-factor/unreadable-secrets.sql.ts";
 export { UserService } from "./user.service.ts";

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { toApiKeyView } from "../api-keys/api.ts";
 import { invariant } from "../core/errors.ts";
 import { toTypedId } from "../core/ids.ts";
+import { isTimeZone } from "../core/time.ts";
 import {
   type Access,
   type AccessSubject,
@@ -24,6 +25,7 @@ import { savedViewQuery, type SavedViewService } from "./saved-view.service.ts";
 import { ssoOperations } from "./sso/operations.ts";
 import type { SsoService } from "./sso/service.ts";
 import type { SuspensionService } from "./suspension.service.ts";
+import type { TimeZoneService } from "./time-zone.service.ts";
 
 interface Services {
   readonly invitations: InvitationService;
@@ -31,6 +33,7 @@ interface Services {
   readonly reviews: ReviewService;
   readonly sso: SsoService;
   readonly suspensions: SuspensionService;
+  readonly timeZones: TimeZoneService;
   readonly views: SavedViewService;
 }
 
@@ -41,6 +44,8 @@ const role = z.enum([...userRoles, "member"]).transform((name) => (name === "mem
 /** Of a member's organisation, by its owners, or of the operators. */
 const ofOwner = { access: owner, fresh: false, params: byId } as const;
 const ofOperator = { access: administrator, fresh: false, params: byId } as const;
+/** Operators have no organisation, and their days are in UTC. */
+const ofOrganization = { access: { ...owner, role: ["owner"] }, fresh: false } as const;
 /** Saved views are a tool of those who work on jobs. */
 const dispatcher: Access = { role: ["owner", "dispatcher", "operator"], scopes: [] };
 const ofDispatcher = { access: dispatcher, fresh: false } as const;
@@ -95,6 +100,19 @@ export const memberOperations: readonly Operation<Services>[] = [
     fresh: true,
     input: z.object({ role }),
     run: ({ members }, principal, { id, role: given }) => members.setRole(principal, id, given),
+  }),
+  operation({
+    ...ofOrganization,
+    name: "setTimeZone",
+    input: z.object({
+      timeZone: z
+        .string()
+        .refine(isTimeZone, { error: "must be an IANA time zone, such as Europe/London, or UTC" }),
+    }),
+    run({ timeZones }, principal, { timeZone }) {
+      invariant(principal.organizationId, "owners have an organisation");
+      return timeZones.set(principal, principal.organizationId, timeZone);
+    },
   }),
   operation({
     ...ofOperator,

@@ -20,6 +20,7 @@ import type { SessionPrincipal } from "./sessions/session-principal.ts";
 import { SessionVerifier } from "./sessions/verifier.ts";
 import { SuspensionService } from "./suspension.service.ts";
 import { SsoService } from "./sso/service.ts";
+import { TimeZoneService } from "./time-zone.service.ts";
 import { TwoFactorDiagnostics } from "./two-factor/diagnostics.ts";
 import { UserService } from "./user.service.ts";
 
@@ -83,5 +84,6 @@ function createMembershipServices(context: AccountContext) {
     members: new MemberService(context),
     sso: context.sso,
     suspensions: new SuspensionService(context),
+    timeZones: new TimeZoneService(context),
   };
 }

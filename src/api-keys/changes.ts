@@ -248,21 +248,43 @@ export async function setSuspended(
   tx: Transaction,
   { organizationId, suspended, nowMs }: { organizationId: string; suspended: boolean; nowMs: number },
 ): Promise<boolean> {
+  const change = await lockOrganization(tx, organizationId);
+  if (Boolean(change.organization.suspendedAt) === suspended) return false;
+  await change.apply({ suspendedAt: suspended ? new Date(nowMs) : null });
+  return true;
+}
+
+/** As `setSuspended`, for the time zone. Returns the former one. */
+export async function setTimeZone(
+  tx: Transaction,
+  { organizationId, timeZone }: { organizationId: string; timeZone: string },
+): Promise<string> {
+  const change = await lockOrganization(tx, organizationId);
+  const former = change.organization.timeZone;
+  if (former !== timeZone) await change.apply({ timeZone });
+  return former;
+}
+
+/** `apply` changes the organisation and its test organisations; every process then reads their keys again. */
+async function lockOrganization(tx: Transaction, organizationId: string) {
   const em = tx.em();
   const access = await lockAccessRevision(em);
   const lock = { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true } as const;
   const organization = await em.findOne(Organization, organizationId, lock);
   if (!organization || modeOf(organization) === "test")
     throw new AppError("NotFoundException", "No such organisation");
-  if (Boolean(organization.suspendedAt) === suspended) return false;
-  const suspendedAt = (organization.suspendedAt = suspended ? new Date(nowMs) : null);
-  const accessRevision = (access.revision += 1);
-  await em.nativeUpdate(Organization, { liveOrganization: organizationId }, { suspendedAt });
-  const organizations = await em.find(Organization, {
-    $or: [{ id: organizationId }, { liveOrganization: organizationId }],
-  });
-  await em.nativeUpdate(ApiKey, { organization: { $in: organizations } }, { accessRevision });
-  return true;
+  return {
+    organization,
+    async apply(data: Partial<Pick<Organization, "suspendedAt" | "timeZone">>): Promise<void> {
+      Object.assign(organization, data);
+      const accessRevision = (access.revision += 1);
+      await em.nativeUpdate(Organization, { liveOrganization: organizationId }, data);
+      const organizations = await em.find(Organization, {
+        $or: [{ id: organizationId }, { liveOrganization: organizationId }],
+      });
+      await em.nativeUpdate(ApiKey, { organization: { $in: organizations } }, { accessRevision });
+    },
+  };
 }
 
 /**

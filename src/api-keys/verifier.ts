@@ -257,6 +257,7 @@ function toPrincipal(row: KeyRow): ApiKeyPrincipal {
         organizationId: organization_id,
         organizationType: organization_type,
         liveOrganizationId: row.live_organization_id ?? undefined,
+        timeZone: row.time_zone ?? undefined,
       }
     : {
         ...grant,

@@ -20,6 +20,8 @@ export interface OrganizationPrincipal {
   readonly organizationType: OrganizationType;
   /** Uuid of the live organisation if `organizationId` is a test organisation; absent for a live one. */
   readonly liveOrganizationId?: string | undefined;
+  /** An IANA name; absent: UTC. Its days begin and end in this time zone. */
+  readonly timeZone?: string | undefined;
   readonly actor: Actor;
 }
 
@@ -27,6 +29,8 @@ export interface OrganizationPrincipal {
 export interface OperatorPrincipal {
   readonly organizationId: null;
   readonly organizationType: null;
+  /** The days of operators are in UTC. */
+  readonly timeZone?: undefined;
   readonly actor: Actor;
 }
 

@@ -6,6 +6,16 @@ export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 export const WEEK_MS = 7 * DAY_MS;
 
+/** True for an IANA time zone such as `Europe/London`, and for `UTC`. Offsets are none: PostgreSQL reverses their sign. */
+export function isTimeZone(name: string): boolean {
+  if (name !== "UTC" && !/^[A-Za-z_]+(\/[\w+-]+)+$/.test(name)) return false;
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }) instanceof Intl.DateTimeFormat;
+  } catch {
+    return false;
+  }
+}
+
 const UNITS_MS = { ms: 1, s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS } as const;
 
 /** Returns `500ms`, `5s`, `30m`, `2h` or `1d` in milliseconds, or null for any other text. */

@@ -123,7 +123,7 @@ export class EventTail implements AsyncDisposable {
   #add(principal: Principal, { filter, types }: TailQuery): Subscriber {
     if (this.#isClosed) throw unavailable("The server is stopping", 1);
     const owner = principal.organizationId ?? OPERATORS;
-    const condition = filter && filterToSql(filter);
+    const condition = filter && filterToSql(filter, undefined, principal.timeZone);
     const filterKey = JSON.stringify(condition?.compile() ?? null);
     const others = [...this.#subscribers].filter((other) => other.owner === owner && other.condition);
     const filterKeys = new Set(others.map((other) => other.filterKey));

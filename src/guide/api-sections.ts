@@ -150,6 +150,7 @@ export const rootFieldSections: Readonly<Record<string, GuideSection>> = {
   revokeInvitation: members,
   removeMember: members,
   setMemberRole: members,
+  setTimeZone: members,
   setSingleSignOn: singleSignOn,
   verifySingleSignOnDomain: singleSignOn,
   removeSingleSignOn: singleSignOn,

@@ -14,6 +14,8 @@ export const Organization = defineEntity({
     name: p.text(),
     type: p.enum(organizationTypes),
     suspendedAt: p.datetime(3).nullable(),
+    /** An IANA name. The test organisations have that of their live one. */
+    timeZone: p.text().default("UTC"),
     createdAt: p.datetime(3).defaultRaw("now()"),
     /** Uuid of the live organisation that a test organisation belongs to; null for a live one. */
     liveOrganization: () =>

@@ -53,6 +53,7 @@ export async function testOrganizationOf(
       name: testNameOf(live, each),
       type: each,
       suspendedAt: live.suspendedAt,
+      timeZone: live.timeZone,
       liveOrganization: live.id,
       createdAt: new Date(),
     }),

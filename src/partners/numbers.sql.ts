@@ -56,7 +56,7 @@ export async function numbersOf(database: Queryable, id: string): Promise<Organi
 /** For each status that can be late, an index has the jobs. The limit keeps PostgreSQL from reading those of all statuses. */
 function lateJobsSql(column: "agent_id" | "contractor_id", id: string): Sql {
   return sql`select from job_status cross join lateral (
-      select from job where job.${raw(column)} = ${id}::uuid and job.normalized_status = job_status.code and ${lateSql}
+      select from job where job.${raw(column)} = ${id}::uuid and job.normalized_status = job_status.code and ${lateSql("UTC")}
       limit ${MAX_LATE}) late
     where category not in ('success', 'return', 'cancelled')`;
 }

@@ -52,7 +52,7 @@ describe("200", () => {
         by_sso: false,
         has_passkeys: false,
       },
-      organization: { id: expect.stringMatching(/^org_/), name: agent.name, type: "agent" },
+      organization: { id: expect.stringMatching(/^org_/), name: agent.name, type: "agent", time_zone: "UTC" },
       scopes,
       test_scopes: scopes,
       session_id: expect.any(String),

@@ -23,6 +23,7 @@ export interface SessionRow {
   organization_type: OrganizationType | null;
   /** Set if the organisation is a test organisation. */
   live_organization_id: string | null;
+  time_zone: string | null;
   suspended: boolean;
 }
 
@@ -39,7 +40,7 @@ export async function selectSession(
     select session.id, session.expires_at, session.last_seen_at, session.authenticated_at, account.id as user_id, account.last_seen_at as user_last_seen_at, account.name, account.email,
       account.role, account.two_factor_enabled, session.provider, organization.id as organization_id,
       organization.name as organization_name, organization.type as organization_type,
-      organization.live_organization_id, organization.suspended_at is not null as suspended
+      organization.live_organization_id, organization.time_zone, organization.suspended_at is not null as suspended
     from user_session session join user_account account on account.id = session.user_id
       ${organizationJoins(mode)}
     where session.epoch = account.epoch

@@ -134,6 +134,7 @@ function toPrincipal(row: SessionRow, twoFactorPolicy: TwoFactorPolicy): Session
         organizationType: organization_type,
         organizationName: organization_name,
         liveOrganizationId: row.live_organization_id ?? undefined,
+        timeZone: row.time_zone ?? undefined,
       }
     : { ...common, organizationId: null, organizationType: null, organizationName: null };
 }

@@ -149,7 +149,7 @@ async function toSessionWire(
   principal: SessionPrincipal,
 ) {
   const { user, scopes, sessionId, sessionExpiresAt } = principal;
-  const { organizationId, organizationName: name, organizationType: type } = principal;
+  const { organizationId, organizationName: name, organizationType: type, timeZone } = principal;
   return {
     user: {
       id: toTypedId("usr", user.id),
@@ -161,7 +161,10 @@ async function toSessionWire(
       requires_two_factor: user.requiresTwoFactor,
       by_sso: user.bySso,
     },
-    organization: organizationId === null ? null : { id: toTypedId("org", organizationId), name, type },
+    organization:
+      organizationId === null
+        ? null
+        : { id: toTypedId("org", organizationId), name, type, time_zone: timeZone ?? "UTC" },
     scopes,
     test_scopes: organizationId === null ? [] : scopesOf(user.role, "test"),
     session_id: sessionId,

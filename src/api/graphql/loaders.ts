@@ -65,8 +65,9 @@ const loads = {
       organizationsByIds(database, ids),
       countMembersByOrganization(database, ids),
     ]);
-    const summaries = organizations.map(({ id, createdAt, suspendedAt, liveOrganization }) => ({
+    const summaries = organizations.map(({ id, createdAt, suspendedAt, liveOrganization, timeZone }) => ({
       id,
+      timeZone,
       isTest: liveOrganization !== null,
       createdAt: createdAt.toISOString(),
       suspendedAt: suspendedAt?.toISOString() ?? null,

@@ -6,6 +6,7 @@ import type {
   SavedViewService,
   SsoService,
   SuspensionService,
+  TimeZoneService,
 } from "../../accounts/api.ts";
 import type { ApiKeyService } from "../../api-keys/api.ts";
 import type { EventService, EventTail } from "../../events/api.ts";
@@ -31,6 +32,7 @@ export interface GraphqlServices {
   readonly reviews: ReviewService;
   readonly sso: SsoService;
   readonly suspensions: SuspensionService;
+  readonly timeZones: TimeZoneService;
   readonly views: SavedViewService;
   readonly mails: MailService;
   readonly requests: Pick<RequestLog, "get" | "list" | "usage">;

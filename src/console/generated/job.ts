@@ -88,8 +88,9 @@ export type JobFilter = {
   readonly dueDate?: LocalDateFilter | null | undefined;
   /**
    * Whether the job is late. A job is due on its confirmed date, or on its scheduled date if it has no confirmed date, and
-   * is late from the next day in UTC until it is delivered, being returned or cancelled. These are the status categories
-   * SUCCESS, RETURN and CANCELLED. `rescheduleJobs` moves jobs to another day.
+   * is late from the next day in your organisation's time zone until it is delivered, being returned or cancelled. These are
+   * the status categories SUCCESS, RETURN and CANCELLED. `rescheduleJobs` moves jobs to another day. The days of operators are
+   * in UTC.
    */
   readonly isLate?: boolean | null | undefined;
   /**

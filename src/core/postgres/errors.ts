@@ -87,6 +87,10 @@ export function toUnavailable(error: unknown): AppError | null {
     : null;
 }
 
+export function hasSqlState(error: unknown, state: string): boolean {
+  return errorCode(error) === state;
+}
+
 /** Returns the SQLSTATE or Node's code of an Error. */
 function errorCode(error: unknown): string | undefined {
   const code = error instanceof Error ? (error as { code?: unknown }).code : undefined;

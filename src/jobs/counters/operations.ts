@@ -159,6 +159,8 @@ At most four requests of an organization compute statistics at the same time; ot
     const { total, groups, truncated } = await jobs.stats(principal, {
       filter: toJobFilter(input),
       groupBy: names.map((name) => groupKeys[name]),
+      // The days of REST are in UTC.
+      zone: "UTC",
       include: {
         groups: true,
         pieceQuantity: sums.includes("piece_quantity"),

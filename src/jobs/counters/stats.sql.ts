@@ -9,7 +9,7 @@ import { visibleTo } from "../visibility.sql.ts";
 
 interface GroupKeySource {
   /** SQL expression to group by. */
-  value: string;
+  value: string | ((zone: string) => Sql);
   /** The value needs a join with `job_status`. */
   category?: true;
   /** SQL expression for a group's label; default: the value. */
@@ -19,7 +19,10 @@ interface GroupKeySource {
 }
 
 const organizationName = (key: string): string => `(select name from organization where id = ${key})`;
-const utcDay = (column: string): string => `(job.${column} at time zone 'UTC')::date`;
+const dayOf =
+  (column: string) =>
+  (zone: string): Sql =>
+    sql`(${raw(`job.${column}`)} at time zone ${zone}::text)::date`;
 
 const groupKeys = {
   STATUS: {
@@ -30,8 +33,8 @@ const groupKeys = {
   CATEGORY: { value: "job_status.category", category: true, counter: "status" },
   FAILURE_REASON: { value: "job.failure_reason" },
   SCHEDULED_DATE: { value: "job.scheduled_date" },
-  CREATED_DAY: { value: utcDay("created_at"), counter: "created_day" },
-  UPDATED_DAY: { value: utcDay("updated_at") },
+  CREATED_DAY: { value: dayOf("created_at"), counter: "created_day" },
+  UPDATED_DAY: { value: dayOf("updated_at") },
   CONTRACTOR: { value: "job.contractor_id", label: organizationName },
   AGENT: { value: "job.agent_id", label: organizationName },
   BATCH: { value: "job.batch_number" },
@@ -49,6 +52,8 @@ export interface JobStatsQuery {
   filter: JobFilterTree;
   /** At most two different keys. */
   groupBy: readonly GroupKey[];
+  /** The time zone of days; default: the principal's. */
+  zone?: string;
   /** Without `groups` only the total is computed. Sums that are not included are null. */
   include: { groups: boolean; pieceQuantity: boolean; weight: boolean };
 }
@@ -121,11 +126,12 @@ function statsStatement(principal: Principal, query: JobStatsQuery): Sql {
     from largest order by ${raw(ordering.join(", "))}`;
 }
 
-function groupJobsSql(principal: Principal, { filter, groupBy, include }: JobStatsQuery): Sql {
+function groupJobsSql(principal: Principal, query: JobStatsQuery): Sql {
+  const { filter, groupBy, include } = query;
   const keys = groupBy.map((name): GroupKeySource => groupKeys[name]);
   const statuses = keys.some(({ category }) => category);
   return sql`
-    select ${keyColumns(keys)} count(*) as count,
+    select ${keyColumns(keys, zoneOf(principal, query))} count(*) as count,
       ${include.pieceQuantity ? raw("sum(job.piece_quantity)::double precision") : nullSum} as "pieceQuantity",
       ${include.weight ? weightSumSql : nullSum} as weight
     from job ${raw(statuses ? "left join job_status on job_status.code = job.normalized_status" : "")}
@@ -133,16 +139,20 @@ function groupJobsSql(principal: Principal, { filter, groupBy, include }: JobSta
 }
 
 /** The same groups from the counters; null if they do not hold them. They cover one organisation, one key and no filter. */
-function groupCountersSql(principal: Principal, { filter, groupBy, include }: JobStatsQuery): Sql | null {
+function groupCountersSql(principal: Principal, query: JobStatsQuery): Sql | null {
+  const { filter, groupBy, include } = query;
+  const zone = zoneOf(principal, query);
   const [name, ...others] = groupBy;
   const key: GroupKeySource | undefined = name && groupKeys[name];
   const kind = key ? key.counter : "status";
   const sums = include.pieceQuantity || include.weight;
   if (principal.organizationId === null || !kind || others.length > 0 || sums || setKeys(filter).length > 0)
     return null;
+  // The counters hold the days of UTC.
+  if (kind === "created_day" && zone !== "UTC") return null;
   const counterKey = key && !key.category ? { ...key, value: "counts.value" } : key;
   return sql`
-    select ${keyColumns(counterKey ? [counterKey] : [])} coalesce(sum(counted), 0) as count, ${nullSum} as "pieceQuantity", ${nullSum} as weight
+    select ${keyColumns(counterKey ? [counterKey] : [], zone)} coalesce(sum(counted), 0) as count, ${nullSum} as "pieceQuantity", ${nullSum} as weight
     from (${counterRowsSql(principal.organizationId, kind)}) counts
     ${raw(key?.category ? "left join job_status on job_status.code = counts.value" : "")}
     ${groupByClause(counterKey ? [counterKey] : [])} ${raw(key ? "having sum(counted) <> 0" : "")}`;
@@ -157,9 +167,16 @@ const weightSumSql = raw(
   "case when abs(sum(job.weight::text::numeric)) <= 1.7976931348623158e308 then sum(job.weight::text::numeric)::double precision end",
 );
 
-function keyColumns(keys: readonly GroupKeySource[]): Sql {
+function zoneOf({ timeZone }: Principal, { zone }: JobStatsQuery): string {
+  return zone ?? timeZone ?? "UTC";
+}
+
+function keyColumns(keys: readonly GroupKeySource[], zone: string): Sql {
   return join(
-    keys.map(({ value }, index) => raw(`${value} as key${index}, `)),
+    keys.map(({ value }, index) => {
+      const expression = typeof value === "string" ? raw(value) : value(zone);
+      return sql`${expression} as ${raw(`key${index}`)}, `;
+    }),
     "",
   );
 }

@@ -90,9 +90,14 @@ const sqlTypes: Record<keyof Comparisons, string> = {
 
 /**
  * The filter as an SQL condition on `job`. A null result means that the job does not match. With `audience`, a search uses the index
- * of the jobs that it can see; without, the condition reads only the row.
+ * of the jobs that it can see; without, the condition reads only the row. `zone`: whose today decides what is late.
  */
-export function filterToSql(filter: JobFilterTree, audience?: Audience): Sql {
+export function filterToSql(
+  filter: JobFilterTree,
+  audience?: Audience,
+  zone = audience?.timeZone ?? "UTC",
+): Sql {
+  const inner = (part: JobFilterTree): Sql => filterToSql(part, audience, zone);
   return allOf([
     ...filterKeys
       .filter((key) => filter[key])
@@ -101,11 +106,11 @@ export function filterToSql(filter: JobFilterTree, audience?: Audience): Sql {
     ...ifSet(filter.scheduledDeliveryPending, (value) => sql`job.scheduled_delivery_pending = ${value}`),
     ...ifSet(filter.contractorId, (ids) => oneOf(raw("job.contractor_id"), "uuid", ids)),
     ...ifSet(filter.agentId, (ids) => oneOf(raw("job.agent_id"), "uuid", ids)),
-    ...ifSet(filter.isLate, (value) => (value ? lateSql : isNotTrue(lateSql))),
+    ...ifSet(filter.isLate, (value) => (value ? lateSql(zone) : isNotTrue(lateSql(zone)))),
     ...ifSet(filter.search, (text) => searchSql(text, audience)),
-    ...ifSet(filter.and, (all) => allOf(all.map((part) => filterToSql(part, audience)))),
-    ...ifSet(filter.or, (any) => anyOf(any.map((part) => filterToSql(part, audience)))),
-    ...ifSet(filter.not, (inner) => isNotTrue(filterToSql(inner, audience))),
+    ...ifSet(filter.and, (all) => allOf(all.map(inner))),
+    ...ifSet(filter.or, (any) => anyOf(any.map(inner))),
+    ...ifSet(filter.not, (part) => isNotTrue(inner(part))),
   ]);
 }
 
@@ -180,12 +185,12 @@ function categorySql(categories: readonly JobStatusCategory[]): Sql {
 }
 
 /** Today's date in a time zone. */
-function todaySql(zone = "UTC"): Sql {
+function todaySql(zone: string): Sql {
   return sql`(now() at time zone ${zone}::text)::date`;
 }
 
 /** Why: `DUE_RULE`. */
-export const lateSql = sql`(${raw(dueDate)} < ${todaySql()}
+export const lateSql = (zone: string): Sql => sql`(${raw(dueDate)} < ${todaySql(zone)}
   and job.normalized_status <> all(array(
     select code from job_status where category in ('success', 'return', 'cancelled'))))`;
 

@@ -69,6 +69,7 @@ export function createAttempts({
     email: quoted(["someone@invited.example"]),
     issuer: quoted([issuer]),
     domain: quoted(["elsewhere.example"]),
+    timeZone: quoted(["Europe/London"]),
     clientId: quoted(["another-client"]),
     password: quoted([VALID_PASSWORD]),
     actions: quoted(["member.invited", "session.signed_in"]),

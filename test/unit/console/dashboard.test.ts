@@ -48,12 +48,15 @@ describe("the dashboard's numbers", () => {
   });
 
   it("use the same filter for due jobs as the linked table", () => {
-    expect(dashboardVariables("2026-11-21").due).toEqual(toFilter(dueSearch("2026-11-21"), 0));
+    expect(dashboardVariables("2026-11-21", "UTC").due).toEqual(toFilter(dueSearch("2026-11-21"), 0));
   });
 
-  it("start at midnight UTC of the first day", () => {
-    expect(dashboardVariables("2026-11-30").createdSince).toEqual({
+  it("start at midnight of the first day", () => {
+    expect(dashboardVariables("2026-11-30", "UTC").createdSince).toEqual({
       createdAt: { gte: "2026-11-01T00:00:00.000Z" },
+    });
+    expect(dashboardVariables("2026-11-30", "Pacific/Auckland").createdSince).toEqual({
+      createdAt: { gte: "2026-10-31T11:00:00.000Z" },
     });
   });
 });

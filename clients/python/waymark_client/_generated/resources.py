@@ -366,8 +366,8 @@ class Jobs:
         """Reschedule up to 100 delivery jobs.
 
         A job is due on its confirmed date, or on its scheduled date if it has no confirmed date, and is late
-        from the next day in UTC until it is delivered, being returned or cancelled. The jobs are then due on
-        `due_date`, regardless of their present dates.
+        from the next day in your organisation's time zone until it is delivered, being returned or cancelled.
+        The jobs are then due on `due_date`, regardless of their present dates.
 
         Without `confirmed`, `scheduled_date` becomes `due_date` and `scheduled_delivery_date` becomes null.
         With it, `scheduled_delivery_date`
@@ -1714,8 +1714,8 @@ class AsyncJobs:
         """Reschedule up to 100 delivery jobs.
 
         A job is due on its confirmed date, or on its scheduled date if it has no confirmed date, and is late
-        from the next day in UTC until it is delivered, being returned or cancelled. The jobs are then due on
-        `due_date`, regardless of their present dates.
+        from the next day in your organisation's time zone until it is delivered, being returned or cancelled.
+        The jobs are then due on `due_date`, regardless of their present dates.
 
         Without `confirmed`, `scheduled_date` becomes `due_date` and `scheduled_delivery_date` becomes null.
         With it, `scheduled_delivery_date`

@@ -341,8 +341,9 @@ export type JobFilter = {
   readonly dueDate?: InputMaybe<LocalDateFilter>;
   /**
    * Whether the job is late. A job is due on its confirmed date, or on its scheduled date if it has no confirmed date, and
-   * is late from the next day in UTC until it is delivered, being returned or cancelled. These are the status categories
-   * SUCCESS, RETURN and CANCELLED. `rescheduleJobs` moves jobs to another day.
+   * is late from the next day in your organisation's time zone until it is delivered, being returned or cancelled. These are
+   * the status categories SUCCESS, RETURN and CANCELLED. `rescheduleJobs` moves jobs to another day. The days of operators are
+   * in UTC.
    */
   readonly isLate?: InputMaybe<Scalars['Boolean']['input']>;
   /**
@@ -458,9 +459,9 @@ export type JobGroupKey =
   | 'FAILURE_REASON'
   /** By scheduled delivery date. */
   | 'SCHEDULED_DATE'
-  /** By creation date in UTC. */
+  /** By creation date in your organisation's time zone; for operators in UTC. */
   | 'CREATED_DAY'
-  /** By date of the last change in UTC. */
+  /** By date of the last change in your organisation's time zone; for operators in UTC. */
   | 'UPDATED_DAY'
   /** By contractor organisation. */
   | 'CONTRACTOR'
@@ -621,6 +622,8 @@ export type Organization = Node & {
   readonly type: OrganizationType;
   /** Creation time. Null unless you are an operator or belong to the organisation. */
   readonly createdAt: Maybe<Scalars['DateTime']['output']>;
+  /** IANA time zone of its days; `UTC` until an owner sets another. Null unless you are an operator or belong to the organisation. */
+  readonly timeZone: Maybe<Scalars['String']['output']>;
   /** Time of suspension; null if it is not suspended. Null unless you are an operator. */
   readonly suspendedAt: Maybe<Scalars['DateTime']['output']>;
   /** Number of members. Null unless you are an operator. */
@@ -1285,6 +1288,8 @@ export type Mutation = {
   readonly removeMember: RemoveMemberPayload;
   /** Changes the role of a member. For owners. The last owner cannot get another role. */
   readonly setMemberRole: SetMemberRolePayload;
+  /** Sets the time zone of your organisation and its test data: it decides which jobs are late, and the days of `jobStats`. For owners. */
+  readonly setTimeZone: OrganizationPayload;
   /**
    * Connects your organisation to its identity provider, or changes the connection. Reads the issuer's discovery document.
    * A new domain must then be verified. For owners.
@@ -1543,6 +1548,12 @@ export type MutationRemoveMemberArgs = {
 export type MutationSetMemberRoleArgs = {
   id: Scalars['ID']['input'];
   role: MemberRole;
+};
+
+
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
+export type MutationSetTimeZoneArgs = {
+  timeZone: Scalars['String']['input'];
 };
 
 
@@ -2374,7 +2385,7 @@ export type ResetMemberTwoFactorPayload = {
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** Result of `suspendOrganization`, `restoreOrganization` and `renameOrganization`. */
+/** Result of `setTimeZone`, `suspendOrganization`, `restoreOrganization` and `renameOrganization`. */
 export type OrganizationPayload = {
   /** The current organisation; null if the mutation was rejected. */
   readonly organization: Maybe<Organization>;
@@ -3301,6 +3312,7 @@ export type OrganizationResolvers<ContextType = GraphqlContext, ParentType exten
   name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   type?: Resolver<ResolversTypes['OrganizationType'], ParentType, ContextType>;
   createdAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  timeZone?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   suspendedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
   memberCount?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
   activity?: Resolver<Maybe<ResolversTypes['OrganizationActivity']>, ParentType, ContextType>;
@@ -3516,6 +3528,7 @@ export type MutationResolvers<ContextType = GraphqlContext, ParentType extends R
   revokeInvitation?: Resolver<ResolversTypes['RevokeInvitationPayload'], ParentType, ContextType, RequireFields<MutationRevokeInvitationArgs, 'id'>>;
   removeMember?: Resolver<ResolversTypes['RemoveMemberPayload'], ParentType, ContextType, RequireFields<MutationRemoveMemberArgs, 'id' | 'revokeKeys' | 'revokeInvitations'>>;
   setMemberRole?: Resolver<ResolversTypes['SetMemberRolePayload'], ParentType, ContextType, RequireFields<MutationSetMemberRoleArgs, 'id' | 'role'>>;
+  setTimeZone?: Resolver<ResolversTypes['OrganizationPayload'], ParentType, ContextType, RequireFields<MutationSetTimeZoneArgs, 'timeZone'>>;
   setSingleSignOn?: Resolver<ResolversTypes['SingleSignOnPayload'], ParentType, ContextType, RequireFields<MutationSetSingleSignOnArgs, 'input'>>;
   verifySingleSignOnDomain?: Resolver<ResolversTypes['SingleSignOnPayload'], ParentType, ContextType>;
   removeSingleSignOn?: Resolver<ResolversTypes['SingleSignOnPayload'], ParentType, ContextType>;

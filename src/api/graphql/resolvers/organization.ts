@@ -84,6 +84,9 @@ export const organization: OrganizationResolvers = {
   async createdAt(node, _args, context) {
     return (await organizationSummaryOf(node, context))?.createdAt ?? null;
   },
+  async timeZone(node, _args, context) {
+    return (await organizationSummaryOf(node, context))?.timeZone ?? null;
+  },
   async suspendedAt(node, _args, context) {
     return isOperator(context) ? ((await organizationSummaryOf(node, context))?.suspendedAt ?? null) : null;
   },

@@ -21,7 +21,7 @@ export interface Session {
     by_sso: boolean;
   };
   /** Null for an operator. */
-  organization: { id: string; name: string; type: "agent" | "contractor" } | null;
+  organization: { id: string; name: string; type: "agent" | "contractor"; time_zone: string } | null;
   /** In the store: of the current mode. */
   scopes: readonly Scope[];
   test_scopes: readonly Scope[];

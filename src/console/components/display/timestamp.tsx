@@ -1,10 +1,7 @@
-/** A point in time: relative ("3 hours ago") or exact, with the local time as tooltip. */
+/** A point in time: relative ("3 hours ago") or exact, with the time in the organisation's time zone as tooltip. */
 import { useSyncExternalStore } from "react";
-
-const exactFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const shortFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
-const relativeFormat = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+import { formatDay, formatRelative, formatTime } from "../../app/formats.ts";
+import { useZone } from "../../app/session/zone.ts";
 
 const UNITS: readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
   ["year", 31_536_000],
@@ -42,8 +39,6 @@ export function useNow(): number {
   return useSyncExternalStore(subscribeToClock, roundedNowMs);
 }
 
-const FORMATS = { exact: shortFormat, precise: exactFormat };
-
 interface TimestampProps {
   /** An ISO 8601 instant. */
   value: string;
@@ -53,10 +48,11 @@ interface TimestampProps {
 
 export function Timestamp({ value, display = "relative" }: TimestampProps) {
   const nowMs = useNow();
+  const zone = useZone();
   const instant = new Date(value);
   return (
-    <time dateTime={value} title={exactFormat.format(instant)} style={{ whiteSpace: "nowrap" }}>
-      {display === "relative" ? relativeTime(instant, nowMs) : FORMATS[display].format(instant)}
+    <time dateTime={value} title={formatTime(instant, zone, "zoned")} style={{ whiteSpace: "nowrap" }}>
+      {display === "relative" ? relativeTime(instant, nowMs) : formatTime(instant, zone, display)}
     </time>
   );
 }
@@ -65,14 +61,14 @@ function relativeTime(instant: Date, nowMs: number): string {
   const seconds = Math.round((instant.getTime() - nowMs) / 1_000);
   const [unit, size] = UNITS.find(([, min]) => Math.abs(seconds) >= min) ?? ["second", 1];
   if (unit === "second" && Math.abs(seconds) < 20) return seconds > 0 ? "in a few seconds" : "just now";
-  return relativeFormat.format(Math.round(seconds / size), unit);
+  return formatRelative(Math.round(seconds / size), unit);
 }
 
 /** A calendar day such as `2026-11-21`, independent of the time zone. */
 export function Day({ value }: { value: string }) {
   return (
     <time dateTime={value} style={{ whiteSpace: "nowrap" }}>
-      {dayFormat.format(new Date(`${value}T00:00:00Z`))}
+      {formatDay(value)}
     </time>
   );
 }

@@ -1,4 +1,5 @@
 /** A filter as a row of links, with optional counts. */
+import { formatNumber } from "../../app/formats.ts";
 import { createLink } from "@tanstack/react-router";
 import type { ComponentPropsWithRef, ReactNode } from "react";
 import classes from "./filter-tabs.module.css";
@@ -21,8 +22,6 @@ interface FilterTabProps extends ComponentPropsWithRef<"a"> {
 export const FilterTab = createLink(({ count, children, ...link }: FilterTabProps) => (
   <a {...link} className={classes.tab}>
     {children}
-    {typeof count === "number" && count > 0 && (
-      <span className={classes.count}>{count.toLocaleString("en")}</span>
-    )}
+    {typeof count === "number" && count > 0 && <span className={classes.count}>{formatNumber(count)}</span>}
   </a>
 ));

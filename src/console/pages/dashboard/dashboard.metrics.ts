@@ -1,6 +1,6 @@
 /** Computes the dashboard's numbers from the API's groups: jobs per category, jobs per day, most common reasons. */
 import type { CountOfGroupFragment, JobFilter } from "../../generated/dashboard.ts";
-import { addDays } from "../jobs/job.due.ts";
+import { addDays, startOfDay } from "../jobs/job.due.ts";
 import { dueFilter } from "../jobs/filters/jobs.variables.ts";
 import { CATEGORIES, UNFINISHED, type Category, type JobsSearch } from "../jobs/filters/jobs.search.ts";
 
@@ -65,9 +65,9 @@ interface DashboardVariables {
   deliveredSince: JobFilter;
 }
 
-/** The query variables for a UTC day. */
-export function dashboardVariables(today: string): DashboardVariables {
-  const since = { gte: `${addDays(today, 1 - TREND_DAYS)}T00:00:00.000Z` };
+/** The query variables for a day in a time zone. */
+export function dashboardVariables(today: string, zone: string): DashboardVariables {
+  const since = { gte: startOfDay(addDays(today, 1 - TREND_DAYS), zone) };
   return {
     due: { ...dueFilter({ due_from: today, due_to: today }), statusCategory: UNFINISHED },
     createdSince: { createdAt: since },

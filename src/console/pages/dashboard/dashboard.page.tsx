@@ -1,4 +1,5 @@
 /** The dashboard: jobs per category, trends, problems, due and late jobs, recent changes. */
+import { formatNumber } from "../../app/formats.ts";
 import { Grid, Paper, SimpleGrid, Skeleton, VisuallyHidden } from "@mantine/core";
 import { useMode, useSession } from "../../app/session/session.ts";
 import { LiveIndicator } from "../../components/status/live-indicator.tsx";
@@ -16,7 +17,6 @@ import { Link } from "@tanstack/react-router";
 import { StatusBadge } from "../../components/status/status-badge.tsx";
 import { toneOf } from "../../components/status/tone.ts";
 import { CATEGORY_LABELS } from "../jobs/job.category.ts";
-import { formatNumber } from "../jobs/job.labels.ts";
 import { categoryCounts } from "./dashboard.metrics.ts";
 
 export function DashboardPage() {

@@ -1,4 +1,5 @@
 /** The jobs due today, and late jobs. */
+import { formatCount, formatNumber } from "../../app/formats.ts";
 import { VisuallyHidden } from "@mantine/core";
 import type { ReactNode } from "react";
 import { guide } from "../../app/guide/guide-pages.ts";
@@ -8,7 +9,6 @@ import { StatusBadge } from "../../components/status/status-badge.tsx";
 import { toneOf } from "../../components/status/tone.ts";
 import type { DashboardJobFragment, ShortListFragment } from "../../generated/dashboard.ts";
 import { dueDay } from "../jobs/job.due.ts";
-import { formatCount, formatNumber } from "../jobs/job.labels.ts";
 import type { JobsSearch } from "../jobs/filters/jobs.search.ts";
 import { daysBetween, dueSearch } from "./dashboard.metrics.ts";
 import classes from "./dashboard.module.css";

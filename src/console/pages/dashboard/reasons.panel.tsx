@@ -1,9 +1,9 @@
 /** The most common reasons why jobs need attention, as bars that link to the jobs. */
+import { formatCount, formatNumber } from "../../app/formats.ts";
 import { Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { guide } from "../../app/guide/guide-pages.ts";
 import { EmptyNote } from "../../components/status/empty-note.tsx";
-import { formatCount, formatNumber } from "../jobs/job.labels.ts";
 import { commonReasons, type ReasonCount } from "./dashboard.metrics.ts";
 import classes from "./dashboard.module.css";
 import { DashboardPanel } from "./dashboard.panel.tsx";

@@ -1,11 +1,9 @@
 /** The trend chart, loaded on demand. */
+import { formatDay, formatShortDay } from "../../app/formats.ts";
 import { AreaChart } from "@mantine/charts";
 import "@mantine/charts/styles.css";
 import { useComputedColorScheme } from "@mantine/core";
-import { formatDay } from "../jobs/job.labels.ts";
 import type { TrendDay } from "./dashboard.metrics.ts";
-
-const dayFormat = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
 
 export function TrendChart({ days, height }: { days: TrendDay[]; height: number }) {
   const isDark = useComputedColorScheme() === "dark";
@@ -22,7 +20,7 @@ export function TrendChart({ days, height }: { days: TrendDay[]; height: number 
         { name: "created", label: "Created", color: isDark ? "amber.4" : "amber.6", strokeDasharray: "5 4" },
         { name: "delivered", label: "Delivered", color: isDark ? "spruce.4" : "spruce.6" },
       ]}
-      xAxisProps={{ tickFormatter: (day: string) => dayFormat.format(new Date(day)), minTickGap: 28 }}
+      xAxisProps={{ tickFormatter: (day: string) => formatShortDay(day), minTickGap: 28 }}
       yAxisProps={{ allowDecimals: false, width: 40 }}
       tooltipProps={{ labelFormatter: (day) => (typeof day === "string" ? formatDay(day) : "") }}
       // The chart is one image for screen readers; the table has the numbers.

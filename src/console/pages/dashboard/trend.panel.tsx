@@ -1,8 +1,9 @@
 /** Jobs created and delivered per day, as a chart or as a table. */
+import { formatCount, formatNumber } from "../../app/formats.ts";
 import { SegmentedControl, Skeleton, Text } from "@mantine/core";
 import { lazy, Suspense, useMemo, useState } from "react";
+import { useZone } from "../../app/session/zone.ts";
 import { Day } from "../../components/display/timestamp.tsx";
-import { formatCount, formatNumber } from "../jobs/job.labels.ts";
 import { trendDays, type TrendDay } from "./dashboard.metrics.ts";
 import classes from "./dashboard.module.css";
 import { DashboardPanel } from "./dashboard.panel.tsx";
@@ -14,6 +15,7 @@ const TrendChart = lazy(async () => ({ default: (await import("./trend.chart.tsx
 const CHART_HEIGHT = 300;
 
 export function TrendPanel({ dashboard: { data, error, refetch, today } }: { dashboard: Dashboard }) {
+  const zone = useZone();
   const [view, setView] = useState("chart");
   const created = data?.created;
   const delivered = data?.delivered;
@@ -44,7 +46,7 @@ export function TrendPanel({ dashboard: { data, error, refetch, today } }: { das
         <>
           {view === "chart" ? <Chart days={loaded} /> : <Table days={loaded} />}
           <Text fz="xs" c="dimmed" mt="xs">
-            Days are in UTC. A delivered job counts on the day of its last change.
+            Days are in {zone}. A delivered job counts on the day of its last change.
           </Text>
         </>
       )}

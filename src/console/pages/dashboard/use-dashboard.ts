@@ -9,7 +9,7 @@ import {
   DashboardDocument,
   type DashboardQuery,
 } from "../../generated/dashboard.ts";
-import { today as currentDay } from "../jobs/job.due.ts";
+import { useToday, useZone } from "../../app/session/zone.ts";
 import { dashboardVariables } from "./dashboard.metrics.ts";
 import { prependChange, type FeedChange } from "./feed.ts";
 
@@ -27,8 +27,8 @@ export interface Dashboard {
 }
 
 export function useDashboard(): Dashboard {
-  const today = currentDay();
-  const variables = useMemo(() => dashboardVariables(today), [today]);
+  const [today, zone] = [useToday(), useZone()];
+  const variables = useMemo(() => dashboardVariables(today, zone), [today, zone]);
   const query = useQuery(DashboardDocument, { variables, errorPolicy: "all" });
   const [isPaused, setPaused] = useState(false);
   const [changes, setChanges] = useState<readonly FeedChange[]>([]);

@@ -1,4 +1,5 @@
 /** Formats request and response data for display. */
+import { formatDecimals } from "../../app/formats.ts";
 
 /** Pretty-prints JSON; returns other text unchanged. */
 export function formatBody(body: string): string {
@@ -17,10 +18,6 @@ export function formatHeaders(headers: readonly { readonly name: string; readonl
 export function formatDuration(ms: number): string {
   if (ms >= 1_000) return `${formatDecimals(ms / 1_000, 2)} s`;
   return `${formatDecimals(ms, ms < 10 ? 1 : 0)} ms`;
-}
-
-function formatDecimals(value: number, maxDecimals: number): string {
-  return value.toLocaleString(undefined, { maximumFractionDigits: maxDecimals });
 }
 
 /** The first `maxLength` characters; `isCut` is true if there are more. */

@@ -4,14 +4,26 @@ import { UNFINISHED, type Category } from "./filters/jobs.search.ts";
 
 /** The server's rule, which `dueDay` and `isLate` apply. */
 export const DUE_RULE =
-  "A job is due on its confirmed date, or on its scheduled date if it has no confirmed date, and is late from the next day in UTC until it is delivered, being returned or cancelled.";
+  "A job is due on its confirmed date, or on its scheduled date if it has no confirmed date, and is late from the next day in your organisation's time zone until it is delivered, being returned or cancelled.";
 
 const DAY_MS = 86_400_000;
 
-/** Today's date in a time zone. The API uses UTC. */
-export function today(zone = "UTC"): string {
+/** Today's date in a time zone. */
+export function today(zone = "UTC", nowMs = Date.now()): string {
   // The Swedish format of a date is ISO 8601.
-  return new Intl.DateTimeFormat("sv-SE", { timeZone: zone }).format();
+  return new Intl.DateTimeFormat("sv-SE", { timeZone: zone }).format(nowMs);
+}
+
+/** The first instant of a day in a time zone, in ISO 8601. It is not always midnight: some clocks go forward then. */
+export function startOfDay(day: string, zone: string): string {
+  const calendar = new Intl.DateTimeFormat("sv-SE", { timeZone: zone });
+  let [before, start] = [Date.parse(day) - DAY_MS, Date.parse(day) + DAY_MS];
+  while (start - before > 1) {
+    const middle = Math.floor((before + start) / 2);
+    if (calendar.format(middle) < day) before = middle;
+    else start = middle;
+  }
+  return new Date(start).toISOString();
 }
 
 export function addDays(day: string, days: number): string {

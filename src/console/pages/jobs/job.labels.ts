@@ -1,4 +1,5 @@
 /** Formats the values of jobs for display. */
+import { formatDay, formatNumber } from "../../app/formats.ts";
 import { findField, fieldLabel, type FieldKind } from "./job.fields.ts";
 
 /** Labels by code or ID. */
@@ -7,9 +8,6 @@ export interface ReferenceLabels {
   reasons: ReadonlyMap<string, string>;
   organizations: ReadonlyMap<string, string>;
 }
-
-const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
-const numberFormat = new Intl.NumberFormat(undefined, { maximumFractionDigits: 6 });
 
 const NO_VALUE_LABEL = "empty";
 
@@ -51,20 +49,6 @@ const FORMATTERS: Record<FieldKind, (text: string, labels: ReferenceLabels) => s
   text: identity,
   "long-text": identity,
 };
-
-export function formatDay(day: string): string {
-  const instant = Date.parse(`${day}T00:00:00Z`);
-  return Number.isNaN(instant) ? day : dayFormat.format(instant);
-}
-
-export function formatNumber(number: number): string {
-  return numberFormat.format(number);
-}
-
-/** Formats a count with its noun: `12 jobs`. */
-export function formatCount(count: number, singular: string, plural = `${singular}s`): string {
-  return `${numberFormat.format(count)} ${count === 1 ? singular : plural}`;
-}
 
 interface JobUserError {
   readonly code: string;

@@ -11,6 +11,7 @@ import { MembersDocument } from "../../generated/members.ts";
 import { InvitationsTable } from "./invitations.table.tsx";
 import { InviteDialog } from "./invite.dialog.tsx";
 import { SingleSignOnSection } from "./single-sign-on.section.tsx";
+import { TimeZoneSection } from "./time-zone.section.tsx";
 import { MembersTable } from "./members.table.tsx";
 
 export function MembersPage() {
@@ -48,6 +49,7 @@ export function MembersPage() {
               <InvitationsTable invitations={data.invitations} onChange={reload} />
             </section>
           )}
+          {canManage && !isOperator && <TimeZoneSection />}
           {canManage && !isOperator && <SingleSignOnSection />}
         </Stack>
       ) : error ? (

@@ -1,4 +1,5 @@
 /** The scheduled tasks of all processes, and a link to Agenda's dashboard. */
+import { formatNumber } from "../../app/formats.ts";
 import { Button, Stack, Text } from "@mantine/core";
 import { IconClockCog, IconExternalLink } from "@tabler/icons-react";
 import { useCallback, useEffect, useState } from "react";
@@ -75,8 +76,7 @@ const columns: readonly Column<Task>[] = [
       <div>
         {labels[name] ?? name}
         <Text fz="sm" c="dimmed" fw={400}>
-          {name} ·{" "}
-          {intervalMs === null ? `${scheduled.toLocaleString("en")} scheduled` : everyText(intervalMs)}
+          {name} · {intervalMs === null ? `${formatNumber(scheduled)} scheduled` : everyText(intervalMs)}
         </Text>
       </div>
     ),
@@ -92,7 +92,7 @@ const columns: readonly Column<Task>[] = [
     header: "Failures in a row",
     align: "end",
     cell: ({ failures_in_a_row: failures }) => (
-      <span className={failures > 0 ? classes.warning : undefined}>{failures.toLocaleString("en")}</span>
+      <span className={failures > 0 ? classes.warning : undefined}>{formatNumber(failures)}</span>
     ),
   },
   {
@@ -139,7 +139,7 @@ const UNITS = [
 function everyText(intervalMs: number): string {
   const [unit, size] = UNITS.find(([, ms]) => intervalMs % ms === 0) ?? ["second", 1_000];
   const count = intervalMs / size;
-  return count === 1 ? `every ${unit}` : `every ${count.toLocaleString("en")} ${unit}s`;
+  return count === 1 ? `every ${unit}` : `every ${formatNumber(count)} ${unit}s`;
 }
 
 /** Polled, because the tasks are not in the database that changes are followed in. */

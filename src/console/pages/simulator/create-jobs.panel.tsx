@@ -1,4 +1,5 @@
 /** Creates test jobs. */
+import { formatCount } from "../../app/formats.ts";
 import { useMutation } from "@apollo/client/react";
 import { Button, Group, NumberInput, Select, SimpleGrid, Stack, TextInput } from "@mantine/core";
 import { useForm, type UseFormReturnType } from "@mantine/form";
@@ -11,7 +12,6 @@ import { FormAlert } from "../../components/forms/form-alert.tsx";
 import { Panel } from "../../components/layout/panel.tsx";
 import { JobReferenceDataDocument } from "../../generated/jobs.ts";
 import { CreateTestJobsDocument } from "../../generated/simulator.ts";
-import { formatCount } from "../jobs/job.labels.ts";
 
 const MAX_COUNT = 100;
 

@@ -1,4 +1,5 @@
 /** The newest test jobs. Selecting one shows it in the other panels. */
+import { formatNumber } from "../../app/formats.ts";
 import { Group, Text } from "@mantine/core";
 import { Timestamp } from "../../components/display/timestamp.tsx";
 import { TextLink } from "../../components/layout/links.tsx";
@@ -7,7 +8,6 @@ import { EmptyNote } from "../../components/status/empty-note.tsx";
 import { StatusBadge } from "../../components/status/status-badge.tsx";
 import { toneOf } from "../../components/status/tone.ts";
 import { guide } from "../../app/guide/guide-pages.ts";
-import { formatNumber } from "../jobs/job.labels.ts";
 import classes from "./simulator.module.css";
 import type { Simulator } from "./use-simulator.ts";
 

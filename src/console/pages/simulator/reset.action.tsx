@@ -1,4 +1,5 @@
 /** Deletes all test data after a confirmation. */
+import { formatCount } from "../../app/formats.ts";
 import { useApolloClient, useMutation } from "@apollo/client/react";
 import { Button, List, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
@@ -7,7 +8,6 @@ import { notify } from "../../app/interaction/notify.tsx";
 import { payloadOrThrow } from "../../app/api/user-errors.ts";
 import { ConfirmDialog } from "../../components/dialogs/confirm-dialog.tsx";
 import { ResetTestDataDocument } from "../../generated/simulator.ts";
-import { formatCount } from "../jobs/job.labels.ts";
 
 export function ResetAction({ onReset }: { onReset: () => void }) {
   const [isOpen, dialog] = useDisclosure(false);

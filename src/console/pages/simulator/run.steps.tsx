@@ -1,4 +1,5 @@
 /** The steps of a run, with those that were applied, and a button that cancels it. */
+import { formatCount } from "../../app/formats.ts";
 import { useMutation } from "@apollo/client/react";
 import { Button, Group, Text } from "@mantine/core";
 import { IconCheck } from "@tabler/icons-react";
@@ -8,7 +9,6 @@ import { notify, notifyError } from "../../app/interaction/notify.tsx";
 import { Timestamp } from "../../components/display/timestamp.tsx";
 import type { JobRowFragment } from "../../generated/job-row.ts";
 import { CancelTestRunDocument } from "../../generated/simulator.ts";
-import { formatCount } from "../jobs/job.labels.ts";
 import { useReferenceData } from "../jobs/use-reference-data.ts";
 import { appliedSteps, type StartedRun } from "./run.progress.ts";
 import classes from "./simulator.module.css";

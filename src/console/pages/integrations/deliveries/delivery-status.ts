@@ -1,4 +1,5 @@
 /** Labels for the status of deliveries and for the outcome of attempts. */
+import { formatNumber } from "../../../app/formats.ts";
 import type { DeliveryRowFragment, WebhookDeliveryStatus } from "../../../generated/webhook-deliveries.ts";
 import type { Tone } from "../../../components/status/tone.ts";
 
@@ -61,7 +62,7 @@ export function deliveryStatusOf({
 
 /** `1 delivery`, `3 deliveries`. */
 export function countDeliveries(count: number): string {
-  return count === 1 ? "1 delivery" : `${count.toLocaleString()} deliveries`;
+  return count === 1 ? "1 delivery" : `${formatNumber(count)} deliveries`;
 }
 
 /** False for a retry that is already due but waits for its endpoint. */

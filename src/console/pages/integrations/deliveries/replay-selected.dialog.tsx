@@ -1,4 +1,5 @@
 /** Replays the selected deliveries, then reports those that could not be replayed. */
+import { formatNumber } from "../../../app/formats.ts";
 import { useMutation } from "@apollo/client/react";
 import { Button, Code, Group, Stack, Text } from "@mantine/core";
 import { useState } from "react";
@@ -67,7 +68,7 @@ function ReplayReport({
     <Stack>
       <Text role="status">
         {countDeliveries(results.length - refused.length)} replayed
-        {refused.length > 0 && `, ${refused.length.toLocaleString()} not`}.
+        {refused.length > 0 && `, ${formatNumber(refused.length)} not`}.
       </Text>
       {refused.length > 0 && (
         <Stack component="ul" gap="xs" m={0} pl="md">

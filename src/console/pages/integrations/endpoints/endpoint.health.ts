@@ -1,4 +1,5 @@
 /** The health of an endpoint as a label and a message. */
+import { formatNumber } from "../../../app/formats.ts";
 import type { EndpointHealthFragment } from "../../../generated/webhook-endpoints.ts";
 import { isFuture } from "../deliveries/delivery-status.ts";
 import type { Tone } from "../../../components/status/tone.ts";
@@ -68,7 +69,7 @@ export function waitReason(endpoint: EndpointHealthFragment, nowMs: number): str
 
 /** `99.8 %`, never rounded up to 100 %; null for no rate. */
 export function formatRate(rate: number | null): string | null {
-  return rate === null ? null : `${(Math.floor(rate * 1_000) / 10).toLocaleString()} %`;
+  return rate === null ? null : `${formatNumber(Math.floor(rate * 1_000) / 10)} %`;
 }
 
 function disabledMessage({ disabledReason }: EndpointHealthFragment): string {

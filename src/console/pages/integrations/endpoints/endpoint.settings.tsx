@@ -1,4 +1,5 @@
 /** The settings of an endpoint. */
+import { formatNumber } from "../../../app/formats.ts";
 import { Badge, Button, Code, Group, Stack, Text } from "@mantine/core";
 import { useSession } from "../../../app/session/session.ts";
 import { useDialog } from "../../../app/interaction/use-dialog.ts";
@@ -40,9 +41,9 @@ export function EndpointSettingsPanel({ endpoint }: { endpoint: Endpoint }) {
           { label: "Custom headers", value: <Headers headers={endpoint.headers} /> },
           {
             label: "Limits",
-            value: `${endpoint.maxInFlight.toLocaleString()} requests in flight, ${endpoint.perSecond.toLocaleString()} per second`,
+            value: `${formatNumber(endpoint.maxInFlight)} requests in flight, ${formatNumber(endpoint.perSecond)} per second`,
           },
-          { label: "Pending", value: endpoint.pending.toLocaleString() },
+          { label: "Pending", value: formatNumber(endpoint.pending) },
           { label: "Created", value: <Timestamp value={endpoint.createdAt} display="exact" /> },
           { label: "Updated", value: <Timestamp value={endpoint.updatedAt} /> },
           { label: "ID", value: <Code className={classes.quietCode}>{endpoint.id}</Code> },

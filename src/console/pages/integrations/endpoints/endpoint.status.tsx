@@ -1,4 +1,5 @@
 /** The health of an endpoint as a badge, a note and an alert. */
+import { formatNumber } from "../../../app/formats.ts";
 import { Text, Button } from "@mantine/core";
 import { IconAlertTriangle, IconPlayerPause, IconRefresh } from "@tabler/icons-react";
 import { guide } from "../../../app/guide/guide-pages.ts";
@@ -87,7 +88,7 @@ export function EndpointHealthAlert({ endpoint }: { endpoint: EndpointDetailsFra
 
 export function pendingEventsText(pending: number): string {
   if (pending === 0) return "No events are pending.";
-  return pending === 1 ? "1 event is pending." : `${pending.toLocaleString()} events are pending.`;
+  return pending === 1 ? "1 event is pending." : `${formatNumber(pending)} events are pending.`;
 }
 
 /** Retries the waiting deliveries of an endpoint. */

@@ -1,4 +1,5 @@
 /** A table of endpoints with their health. */
+import { formatNumber } from "../../../app/formats.ts";
 import { Stack, Text } from "@mantine/core";
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
 import { TextLink } from "../../../components/layout/links.tsx";
@@ -46,7 +47,7 @@ const columns: readonly Column<Endpoint>[] = [
     align: "end",
     cell: ({ health24h }) => <SuccessRate health={health24h} />,
   },
-  { id: "pending", header: "Pending", align: "end", cell: ({ pending }) => pending.toLocaleString() },
+  { id: "pending", header: "Pending", align: "end", cell: ({ pending }) => formatNumber(pending) },
 ];
 
 const organizationColumn: Column<Endpoint> = {

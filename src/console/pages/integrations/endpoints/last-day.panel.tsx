@@ -1,4 +1,5 @@
 /** The requests to an endpoint in the last 24 hours: how many succeeded, how long they took, and the last error. */
+import { formatNumber } from "../../../app/formats.ts";
 import { Stack, Text } from "@mantine/core";
 import { CodeBlock } from "../../../components/display/code-block.tsx";
 import { DescriptionList } from "../../../components/display/description-list.tsx";
@@ -33,7 +34,7 @@ export function LastDayPanel({ endpoint }: { endpoint: EndpointDetailsFragment }
           { label: "Success rate", value: formatRate(health.successRate) ?? "No requests" },
           {
             label: "Requests",
-            value: attempts.toLocaleString() + (isSampled ? " measured, a sample of each hour" : ""),
+            value: formatNumber(attempts) + (isSampled ? " measured, a sample of each hour" : ""),
           },
           {
             label: "Response time",

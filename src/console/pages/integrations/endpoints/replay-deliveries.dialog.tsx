@@ -1,4 +1,5 @@
 /** Replays many events to an endpoint: failed ones, or ones that it never received. */
+import { formatNumber } from "../../../app/formats.ts";
 import { useMutation } from "@apollo/client/react";
 import { Radio, Select, Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
@@ -88,7 +89,7 @@ function ReplayDeliveriesForm({ endpoint, onDone }: { endpoint: Endpoint; onDone
 }
 
 function replayedMessage(count: number, hasMore: boolean): string {
-  if (hasMore) return `Replaying ${count.toLocaleString()} events. Replay again for the rest.`;
+  if (hasMore) return `Replaying ${formatNumber(count)} events. Replay again for the rest.`;
   if (count === 0) return "No events to replay.";
-  return count === 1 ? "Replaying 1 event." : `Replaying ${count.toLocaleString()} events.`;
+  return count === 1 ? "Replaying 1 event." : `Replaying ${formatNumber(count)} events.`;
 }

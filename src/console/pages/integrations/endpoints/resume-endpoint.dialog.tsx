@@ -1,4 +1,5 @@
 /** Resumes an endpoint, and asks what to do with its pending events. */
+import { formatNumber } from "../../../app/formats.ts";
 import { useMutation } from "@apollo/client/react";
 import { Radio, Stack, Text, TextInput } from "@mantine/core";
 import { useForm, type UseFormReturnType } from "@mantine/form";
@@ -82,7 +83,7 @@ function ResumeEndpointForm({ endpoint, onDone }: { endpoint: Endpoint; onDone: 
     const { discarded } = payloadOrThrow(data?.resumeWebhookEndpoint);
     notify(
       discarded
-        ? `Endpoint resumed. ${discarded === 1 ? "1 pending event was" : `${discarded.toLocaleString()} pending events were`} discarded.`
+        ? `Endpoint resumed. ${discarded === 1 ? "1 pending event was" : `${formatNumber(discarded)} pending events were`} discarded.`
         : "Endpoint resumed.",
     );
     onDone();

@@ -1,4 +1,5 @@
 /** The rate limits of the caller's keys. */
+import { formatNumber } from "../../../app/formats.ts";
 import { useQuery } from "@apollo/client/react";
 import { Code, Stack, Text } from "@mantine/core";
 import { guide } from "../../../app/guide/guide-pages.ts";
@@ -14,7 +15,7 @@ const CLASS_LABELS: Record<RateLimitClass, string> = {
 };
 
 function formatLimit({ perSecond, burst }: { perSecond: number; burst: number }): string {
-  return `${perSecond.toLocaleString()} per second, bursts of ${burst.toLocaleString()}`;
+  return `${formatNumber(perSecond)} per second, bursts of ${formatNumber(burst)}`;
 }
 
 export function RateLimits() {

@@ -1,4 +1,5 @@
 /** Requests per day, stacked by outcome. Hidden from screen readers, which have the table below it. */
+import { formatNumber, formatShortDay } from "../../../app/formats.ts";
 import { BarChart } from "@mantine/charts";
 import "@mantine/charts/styles.css";
 import type { DayUsage } from "./usage.aggregates.ts";
@@ -9,11 +10,9 @@ const series = [
   { name: "failed", label: "Failed (5xx)", color: "red.5" },
 ];
 
-const dayAndMonth = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
-
 export function UsageChart({ days }: { days: readonly DayUsage[] }) {
   const data = days.map(({ day, succeeded, refused, failed }) => ({
-    day: dayAndMonth.format(new Date(`${day}T00:00:00Z`)),
+    day: formatShortDay(day),
     succeeded,
     refused,
     failed,
@@ -28,7 +27,7 @@ export function UsageChart({ days }: { days: readonly DayUsage[] }) {
         series={series}
         withLegend
         tickLine="none"
-        valueFormatter={(value) => value.toLocaleString()}
+        valueFormatter={(value) => formatNumber(value)}
         barChartProps={{ accessibilityLayer: false }}
         maxBarWidth={28}
       />

@@ -1,4 +1,5 @@
 /** API usage by day and by key. */
+import { formatNumber, formatPercent } from "../../../app/formats.ts";
 import { useQuery } from "@apollo/client/react";
 import { SegmentedControl, SimpleGrid, Stack, Paper, Text } from "@mantine/core";
 import { IconChartBar } from "@tabler/icons-react";
@@ -69,15 +70,15 @@ function UsageView({ rows, days }: { rows: readonly UsageRow[]; days: number }) 
   return (
     <Stack gap="lg">
       <SimpleGrid cols={{ base: 2, sm: 4 }}>
-        <Stat label="Requests" value={totals.total.toLocaleString()} />
+        <Stat label="Requests" value={formatNumber(totals.total)} />
         <Stat
           label="Rejected (4xx)"
-          value={totals.refused.toLocaleString()}
+          value={formatNumber(totals.refused)}
           note={percentOf(totals.refused, totals.total)}
         />
         <Stat
           label="Failed (5xx)"
-          value={totals.failed.toLocaleString()}
+          value={formatNumber(totals.failed)}
           note={percentOf(totals.failed, totals.total)}
         />
         <Stat
@@ -103,7 +104,7 @@ function UsageView({ rows, days }: { rows: readonly UsageRow[]; days: number }) 
 
 function percentOf(part: number, whole: number): string | undefined {
   if (whole === 0 || part === 0) return undefined;
-  return (part / whole).toLocaleString(undefined, { style: "percent", maximumFractionDigits: 1 });
+  return formatPercent(part / whole);
 }
 
 interface StatProps {

@@ -1,4 +1,5 @@
 /** Tables of usage by day and by key. */
+import { formatNumber } from "../../../app/formats.ts";
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
 import { TextLink } from "../../../components/layout/links.tsx";
 import { Day } from "../../../components/display/timestamp.tsx";
@@ -6,10 +7,10 @@ import { formatDuration } from "../formatting.ts";
 import type { DayUsage, KeyUsage, UsageTotals } from "./usage.aggregates.ts";
 
 const countColumns: readonly Column<UsageTotals>[] = [
-  { id: "total", header: "Requests", align: "end", cell: ({ total }) => total.toLocaleString() },
-  { id: "succeeded", header: "Succeeded", align: "end", cell: ({ succeeded }) => succeeded.toLocaleString() },
-  { id: "refused", header: "Rejected", align: "end", cell: ({ refused }) => refused.toLocaleString() },
-  { id: "failed", header: "Failed", align: "end", cell: ({ failed }) => failed.toLocaleString() },
+  { id: "total", header: "Requests", align: "end", cell: ({ total }) => formatNumber(total) },
+  { id: "succeeded", header: "Succeeded", align: "end", cell: ({ succeeded }) => formatNumber(succeeded) },
+  { id: "refused", header: "Rejected", align: "end", cell: ({ refused }) => formatNumber(refused) },
+  { id: "failed", header: "Failed", align: "end", cell: ({ failed }) => formatNumber(failed) },
   {
     id: "mean",
     header: "Mean duration",

@@ -1,4 +1,5 @@
 /** Changes many jobs at once, after a preview: any fields, or only the due date. */
+import { formatCount } from "../../../app/formats.ts";
 import { Button, Stack } from "@mantine/core";
 import { IconCheck } from "@tabler/icons-react";
 import type { ReactNode } from "react";
@@ -6,7 +7,6 @@ import { focusOnMount } from "../../../app/interaction/focus-on-mount.ts";
 import { useUnsavedInput } from "../../../app/interaction/unsaved-changes.tsx";
 import { Dialog } from "../../../components/dialogs/dialog.tsx";
 import { Alert } from "../../../components/status/alert.tsx";
-import { formatCount } from "../job.labels.ts";
 import { BulkEditFieldsStep } from "./fields.step.tsx";
 import { BulkEditPreviewStep, RejectedRows } from "./preview.step.tsx";
 import classes from "../list/jobs.module.css";

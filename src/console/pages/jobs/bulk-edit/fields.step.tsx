@@ -1,4 +1,5 @@
 /** The first step: choose fields and their new values. */
+import { formatCount } from "../../../app/formats.ts";
 import { skipToken, useQuery } from "@apollo/client/react";
 import { ActionIcon, Button, Checkbox, Group, Paper, Select, Stack, Text } from "@mantine/core";
 import { IconTrash } from "@tabler/icons-react";
@@ -8,7 +9,6 @@ import { CancelButton } from "../../../components/dialogs/dialog-actions.tsx";
 import { FormAlert } from "../../../components/forms/form-alert.tsx";
 import { JobFieldInput } from "../job-field.input.tsx";
 import { JobsToEditDocument } from "../../../generated/bulk-edit.ts";
-import { formatCount } from "../job.labels.ts";
 import { FIELD_GROUPS, findField, jobFields, type FieldName } from "../job.fields.ts";
 import { statusTakesReason, type ReferenceData } from "../use-reference-data.ts";
 import type { BulkEdit } from "./use-bulk-edit.ts";

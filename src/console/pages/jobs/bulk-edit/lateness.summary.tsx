@@ -1,12 +1,12 @@
 /** The effect of a change on late jobs, before it is made. */
+import { formatCount } from "../../../app/formats.ts";
 import { List, Text } from "@mantine/core";
 import { Alert } from "../../../components/status/alert.tsx";
-import { today } from "../job.due.ts";
-import { formatCount } from "../job.labels.ts";
+import { useToday } from "../../../app/session/zone.ts";
 import { compareLateness, type LatenessRow } from "./lateness.ts";
 
 export function LatenessSummary({ rows }: { rows: readonly LatenessRow[] }) {
-  const { noLonger, newly, still, reasons, finished } = compareLateness(rows, today());
+  const { noLonger, newly, still, reasons, finished } = compareLateness(rows, useToday());
   const parts = [
     noLonger > 0 && `${noLonger} no longer late`,
     newly > 0 && `${newly} newly late`,

@@ -1,4 +1,5 @@
 /** The second step: preview the changes. Rejected jobs come first. */
+import { formatCount } from "../../../app/formats.ts";
 import { Button, Paper, Stack, Text } from "@mantine/core";
 import { describeError } from "../../../app/api/describe-error.ts";
 import { focusOnMount } from "../../../app/interaction/focus-on-mount.ts";
@@ -6,7 +7,7 @@ import { FormAlert } from "../../../components/forms/form-alert.tsx";
 import { ChangeList } from "../change.list.tsx";
 import { LatenessSummary } from "./lateness.summary.tsx";
 import { affectsLateness, type BulkEditPlan, type BulkEditRow } from "./plan.ts";
-import { formatCount, type ReferenceLabels } from "../job.labels.ts";
+import type { ReferenceLabels } from "../job.labels.ts";
 import type { BulkEdit } from "./use-bulk-edit.ts";
 import classes from "../list/jobs.module.css";
 import { Alert } from "../../../components/status/alert.tsx";

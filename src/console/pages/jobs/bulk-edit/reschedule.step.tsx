@@ -3,9 +3,10 @@ import { Button, Checkbox, Stack, Text, TextInput } from "@mantine/core";
 import { useForm, type UseFormReturnType } from "@mantine/form";
 import { describeError } from "../../../app/api/describe-error.ts";
 import { focusFirstError } from "../../../app/interaction/use-submit.ts";
+import { useToday } from "../../../app/session/zone.ts";
 import { CancelButton } from "../../../components/dialogs/dialog-actions.tsx";
 import { FormAlert } from "../../../components/forms/form-alert.tsx";
-import { addDays, DUE_RULE, today } from "../job.due.ts";
+import { addDays, DUE_RULE } from "../job.due.ts";
 import classes from "../list/jobs.module.css";
 import type { BulkEdit } from "./use-bulk-edit.ts";
 
@@ -18,8 +19,9 @@ type RescheduleForm = UseFormReturnType<RescheduleValues>;
 
 /** Suggests tomorrow. */
 export function useRescheduleForm(): RescheduleForm {
+  const today = useToday();
   return useForm<RescheduleValues>({
-    initialValues: { dueDate: addDays(today(), 1), confirmed: false },
+    initialValues: { dueDate: addDays(today, 1), confirmed: false },
     validate: { dueDate: (day) => (day === "" ? "Enter a date" : null) },
   });
 }

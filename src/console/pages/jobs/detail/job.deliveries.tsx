@@ -1,4 +1,5 @@
 /** The webhook deliveries of a job's events. */
+import { formatCount } from "../../../app/formats.ts";
 import { useQuery } from "@apollo/client/react";
 import { Group, Paper, Title } from "@mantine/core";
 import { useEffect } from "react";
@@ -14,7 +15,6 @@ import { JobDeliveriesDocument, type JobDeliveriesQuery } from "../../../generat
 import { eventTypeCode } from "../../integrations/event-types.ts";
 import { DELIVERY_STATUS } from "../../integrations/deliveries/delivery-status.ts";
 import classes from "./job.module.css";
-import { formatCount } from "../job.labels.ts";
 
 type Delivery = NonNullable<JobDeliveriesQuery["webhookDeliveries"]>["edges"][number]["node"];
 

@@ -1,13 +1,16 @@
 /** The details of a job, with the most important ones first. */
+import { formatNumber } from "../../../app/formats.ts";
 import { Paper, SimpleGrid, Title } from "@mantine/core";
 import type { ReactNode } from "react";
+import { useToday } from "../../../app/session/zone.ts";
 import { Day, Timestamp } from "../../../components/display/timestamp.tsx";
 import type { JobRowFragment } from "../../../generated/job-row.ts";
-import { isLate, today } from "../job.due.ts";
+import { isLate } from "../job.due.ts";
 import classes from "./job.module.css";
-import { formatValue, formatNumber, type ReferenceLabels } from "../job.labels.ts";
+import { formatValue, type ReferenceLabels } from "../job.labels.ts";
 
 export function JobDetails({ job, labels }: { job: JobRowFragment; labels: ReferenceLabels }) {
+  const today = useToday();
   return (
     <Paper className={classes.card}>
       <DetailSection title="Delivery">
@@ -32,7 +35,7 @@ export function JobDetails({ job, labels }: { job: JobRowFragment; labels: Refer
           {job.scheduledDeliveryDate && <Day value={job.scheduledDeliveryDate} />}
         </DetailItem>
         <DetailItem label="Confirmation pending">{job.scheduledDeliveryPending ? "Yes" : "No"}</DetailItem>
-        {isLate(job, today()) && (
+        {isLate(job, today) && (
           <DetailItem label="Late" isWide>
             <span className={classes.late}>This job was due before today and is not finished.</span>
           </DetailItem>

@@ -1,8 +1,8 @@
 /** The active filters, each with a button that removes it. */
+import { formatDay } from "../../../app/formats.ts";
 import { Anchor, CloseButton } from "@mantine/core";
 import { useEffect, useRef, type RefObject } from "react";
 import { CATEGORY_LABELS } from "../job.category.ts";
-import { formatDay } from "../job.labels.ts";
 import type { JobsSearch } from "./jobs.search.ts";
 import classes from "../list/jobs.module.css";
 import { PERIOD_LABELS, type FilterProps } from "./filter.panel.tsx";

@@ -1,10 +1,10 @@
 /** Exports the table as CSV. The browser downloads the file directly, so the page does not hold it in memory. */
+import { formatNumber } from "../../../app/formats.ts";
 import { Button, Menu, Text } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
 import { useMode } from "../../../app/session/session.ts";
 import { serverUrl } from "../../../app/api/server-url.ts";
 import { exportPath, type ExportFormat } from "./export-url.ts";
-import { formatNumber } from "../job.labels.ts";
 import type { JobsListVariables } from "../filters/jobs.variables.ts";
 
 interface ExportMenuProps {

@@ -1,4 +1,5 @@
 /** The columns of the jobs table. */
+import { formatNumber } from "../../../app/formats.ts";
 import { Checkbox, Text } from "@mantine/core";
 import type { Column } from "../../../components/tables/data-table.tsx";
 import { TextLink } from "../../../components/layout/links.tsx";
@@ -6,8 +7,9 @@ import { StatusBadge } from "../../../components/status/status-badge.tsx";
 import { toneOf } from "../../../components/status/tone.ts";
 import { Day, Timestamp } from "../../../components/display/timestamp.tsx";
 import type { JobRowFragment } from "../../../generated/job-row.ts";
-import { dueDay, isLate, today } from "../job.due.ts";
-import { formatValue, formatNumber, type ReferenceLabels } from "../job.labels.ts";
+import { dueDay, isLate } from "../job.due.ts";
+import { useToday } from "../../../app/session/zone.ts";
+import { formatValue, type ReferenceLabels } from "../job.labels.ts";
 import { COLUMNS, type ColumnId, type SortField } from "../filters/jobs.search.ts";
 import classes from "./jobs.module.css";
 import type { Selection } from "../../../components/tables/use-selection.ts";
@@ -70,12 +72,13 @@ export const columnDefinitions: Record<ColumnId, ColumnDefinition> = {
 };
 
 function Due({ job }: { job: JobRowFragment }) {
+  const today = useToday();
   const due = dueDay(job);
   if (due === null) return emptyCell;
   return (
     <span className={classes.due}>
       <Day value={due} />
-      {isLate(job, today()) && <span className={classes.late}>Late</span>}
+      {isLate(job, today) && <span className={classes.late}>Late</span>}
     </span>
   );
 }

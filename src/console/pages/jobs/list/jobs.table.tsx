@@ -1,4 +1,5 @@
 /** The table of jobs, or its empty, loading or error state. */
+import { formatCount } from "../../../app/formats.ts";
 import { Button } from "@mantine/core";
 import { IconPackage, IconRefresh, IconSearchOff } from "@tabler/icons-react";
 import { useMode, useSession } from "../../../app/session/session.ts";
@@ -8,7 +9,7 @@ import { ButtonLink } from "../../../components/layout/links.tsx";
 import { CursorPager } from "../../../components/tables/pager.tsx";
 import { NoTestJobs } from "../../../components/status/no-test-jobs.tsx";
 import { EmptyState, ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
-import { formatCount, type ReferenceLabels } from "../job.labels.ts";
+import type { ReferenceLabels } from "../job.labels.ts";
 import { defaultColumns, jobColumns, selectionColumn } from "./jobs.columns.tsx";
 import { parseSort, toggleSort } from "../filters/jobs.variables.ts";
 import {

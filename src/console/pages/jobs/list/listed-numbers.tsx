@@ -1,8 +1,8 @@
 /** How many of the Marking Numbers in a pasted list were found, and which were not. */
+import { formatNumber } from "../../../app/formats.ts";
 import { Group, Spoiler, Text } from "@mantine/core";
 import type { JobsPageQuery } from "../../../generated/jobs.ts";
 import { CopyButton } from "../../../components/display/copy-button.tsx";
-import { formatNumber } from "../job.labels.ts";
 import classes from "./jobs.module.css";
 
 type Listed = NonNullable<JobsPageQuery["jobs"]>["listedNumbers"];

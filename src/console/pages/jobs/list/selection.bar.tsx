@@ -1,7 +1,7 @@
 /** Actions on the selected jobs. */
+import { formatCount } from "../../../app/formats.ts";
 import { Button, Group, Paper, Text } from "@mantine/core";
 import { IconCalendarEvent, IconPencil } from "@tabler/icons-react";
-import { formatCount } from "../job.labels.ts";
 import classes from "./jobs.module.css";
 
 /** The API's limit for one `updateJobs` mutation. */

@@ -2,6 +2,7 @@
 import { useApolloClient, useSubscription } from "@apollo/client/react";
 import { useDocumentVisibility } from "@mantine/hooks";
 import { useCallback, useEffect, useRef, useState } from "react";
+import { formatCount } from "../../../app/formats.ts";
 import { useOnSubscribed } from "../../../app/api/connection-status.ts";
 import { useThrottled } from "../../../app/interaction/use-throttled.ts";
 import { JobRowFragmentDoc } from "../../../generated/job-row.ts";
@@ -11,7 +12,6 @@ import {
   type JobsPageQuery,
   type JobsPageQueryVariables,
 } from "../../../generated/jobs.ts";
-import { formatCount } from "../job.labels.ts";
 
 const THROTTLE_MS = 2_000;
 

@@ -1,4 +1,5 @@
 /** Failing and disabled endpoints of all organisations, longest failure first. */
+import { formatNumber } from "../../../app/formats.ts";
 import { useQuery } from "@apollo/client/react";
 import { Button, Stack, Text } from "@mantine/core";
 import { IconHeartbeat } from "@tabler/icons-react";
@@ -81,7 +82,7 @@ function endpointColumns(onResume: (endpoint: Endpoint) => void): Column<Endpoin
       id: "pending",
       header: "Pending",
       align: "end",
-      cell: ({ pending }) => (pending >= 10_000 ? "10,000 or more" : pending.toLocaleString("en")),
+      cell: ({ pending }) => (pending >= 10_000 ? "10,000 or more" : formatNumber(pending)),
     },
     {
       id: "resume",

@@ -1,4 +1,5 @@
 /** The third step: a dry run of the whole file. */
+import { formatNumber } from "../../../app/formats.ts";
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { Alert } from "../../../components/status/alert.tsx";
 import type { ChosenFile } from "./file.step.tsx";
@@ -56,7 +57,7 @@ function PreviewAlert({ report: { counts, stopped } }: { report: ImportReport })
     <Text>
       {counts.failed === 1
         ? "1 row has errors and will be skipped."
-        : `${counts.failed.toLocaleString("en")} rows have errors and will be skipped.`}{" "}
+        : `${formatNumber(counts.failed)} rows have errors and will be skipped.`}{" "}
       You can fix the file and import it again: rows that are already imported stay unchanged.
     </Text>
   );
@@ -69,5 +70,5 @@ function validRowCount({ counts }: ImportReport): number {
 function confirmLabel(report: ImportReport): string {
   const count = validRowCount(report);
   if (count === 0) return "Nothing to import";
-  return count === 1 ? "Import 1 row" : `Import ${count.toLocaleString("en")} rows`;
+  return count === 1 ? "Import 1 row" : `Import ${formatNumber(count)} rows`;
 }

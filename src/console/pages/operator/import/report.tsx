@@ -1,4 +1,5 @@
 /** Shared parts of the import steps: progress, counts, sample rows and the list of errors. */
+import { formatNumber } from "../../../app/formats.ts";
 import { Button, Group, Paper, Progress, Stack, Table, Text, Title } from "@mantine/core";
 import { IconBan, IconDownload } from "@tabler/icons-react";
 import { useState } from "react";
@@ -22,9 +23,7 @@ import { GuideLink } from "../../../components/layout/guide-link.tsx";
 import { Alert } from "../../../components/status/alert.tsx";
 import type { ImportRun } from "./use-import.ts";
 
-const formatCount = (value: number): string => value.toLocaleString("en");
-
-const megabyteFormat = new Intl.NumberFormat("en", {
+const megabyteFormat = new Intl.NumberFormat("en-GB", {
   style: "unit",
   unit: "megabyte",
   maximumFractionDigits: 1,
@@ -48,7 +47,7 @@ export function RunningImport({ file, progress: { fraction, counts }, hint }: Ru
         <Text fz="sm" role="status">
           {counts === null
             ? `Uploading ${file.name} (${megabyteFormat.format(file.size / 1_000_000)})…`
-            : `${formatCount(totalRows(counts))} rows, ${formatCount(counts.failed)} with errors`}
+            : `${formatNumber(totalRows(counts))} rows, ${formatNumber(counts.failed)} with errors`}
         </Text>
         <Text fz="sm" c="dimmed">
           {hint}
@@ -71,7 +70,7 @@ export function CountList({ counts, isDryRun }: { counts: ImportCounts; isDryRun
       {countLabels.map(({ count, result, preview }) => (
         <div key={count} data-bad={(count === "failed" && counts.failed > 0) || undefined}>
           <dt>{isDryRun ? preview : result}</dt>
-          <dd>{formatCount(counts[count])}</dd>
+          <dd>{formatNumber(counts[count])}</dd>
         </div>
       ))}
     </dl>
@@ -122,7 +121,7 @@ interface Problem {
 }
 
 const problemColumns: Column<Problem>[] = [
-  { id: "line", header: "Line", isTitle: true, cell: ({ line }) => `Line ${formatCount(line)}` },
+  { id: "line", header: "Line", isTitle: true, cell: ({ line }) => `Line ${formatNumber(line)}` },
   {
     id: "number",
     header: "Marking Number",
@@ -197,7 +196,7 @@ export function ProblemTable({ report, fileName, first }: ProblemTableProps) {
       )}
       {omitted > 0 && (
         <Text fz="sm" c="dimmed" mt="sm">
-          {formatCount(omitted)} more rows with errors are not listed.
+          {formatNumber(omitted)} more rows with errors are not listed.
         </Text>
       )}
     </section>
@@ -239,6 +238,6 @@ export function UnfinishedImport({ run, isDryRun, onRestart }: UnfinishedImportP
 function importedSoFarText(counts: ImportCounts | null): string {
   const hint = "You can import the same file again: rows that are already imported stay unchanged.";
   if (counts === null) return `The audit log shows how many rows were imported before. ${hint}`;
-  const rows = formatCount(counts.created + counts.updated);
+  const rows = formatNumber(counts.created + counts.updated);
   return `At least ${rows} jobs were created or updated before. The audit log has the exact counts. ${hint}`;
 }

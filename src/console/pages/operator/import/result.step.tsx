@@ -1,4 +1,5 @@
 /** The last step: the import itself and its result. */
+import { formatNumber } from "../../../app/formats.ts";
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { IconCheck } from "@tabler/icons-react";
 import { useBlocker } from "@tanstack/react-router";
@@ -81,7 +82,7 @@ function Result({ report, plan, onRetry }: ResultProps) {
           <Alert icon={<IconCheck aria-hidden="true" />} role="status" guide={null}>
             {totalRows(counts) === 1
               ? "The row was imported."
-              : `All ${totalRows(counts).toLocaleString("en")} rows were imported.`}
+              : `All ${formatNumber(totalRows(counts))} rows were imported.`}
           </Alert>
         )
       ) : (

@@ -1,4 +1,5 @@
 /** Organisations that need attention, each with the reason and a link. */
+import { formatNumber } from "../../../app/formats.ts";
 import { useQuery } from "@apollo/client/react";
 import { Button, Paper, Text, Title } from "@mantine/core";
 import { useState, type ReactNode } from "react";
@@ -46,7 +47,7 @@ export function AttentionList() {
 }
 
 function countText(count: number): string {
-  return count >= MAX_LISTED ? `${MAX_LISTED} or more` : count.toLocaleString("en");
+  return count >= MAX_LISTED ? `${MAX_LISTED} or more` : formatNumber(count);
 }
 
 function Items({ items }: { items: readonly Item[] }) {
@@ -78,7 +79,7 @@ function Items({ items }: { items: readonly Item[] }) {
       </ul>
       {shown.length < items.length && (
         <Button variant="default" size="compact-sm" mt="sm" onClick={() => setIsFull(true)}>
-          Show all {items.length.toLocaleString("en")}
+          Show all {formatNumber(items.length)}
         </Button>
       )}
     </>
@@ -102,7 +103,7 @@ const details: Record<AttentionReason, (item: Item) => ReactNode> = {
     </>
   ),
   REQUESTS_REFUSED: ({ requests, refused }) =>
-    `${formatShare(refused ?? 0, requests ?? 0)} of ${(requests ?? 0).toLocaleString("en")} requests in 7 days got 4xx`,
+    `${formatShare(refused ?? 0, requests ?? 0)} of ${formatNumber(requests ?? 0)} requests in 7 days got 4xx`,
   REQUESTS_STOPPED: ({ at }) => (
     <>
       Last request <Time at={at} />

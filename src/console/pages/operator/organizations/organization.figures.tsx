@@ -1,4 +1,5 @@
 /** The numbers of an organisation's jobs and requests. */
+import { formatNumber, formatPercent } from "../../../app/formats.ts";
 import { Timestamp } from "../../../components/display/timestamp.tsx";
 import { Group, SegmentedControl, SimpleGrid, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -16,17 +17,17 @@ interface PartProps {
 /** Each number links to its jobs, if the list of jobs has such a filter. */
 export function JobTiles({ overview: { organization, jobs } }: PartProps) {
   const own: JobsSearch = { [organization.type === "AGENT" ? "agent" : "contractor"]: [organization.id] };
-  const late = jobs.late >= MAX_LATE ? "10,000 or more" : formatCount(jobs.late);
+  const late = jobs.late >= MAX_LATE ? "10,000 or more" : formatNumber(jobs.late);
   return (
     <section aria-labelledby="jobs">
       <Title order={2} id="jobs" mb="sm">
         Jobs
       </Title>
       <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="sm">
-        <Tile label="All jobs" value={formatCount(jobs.total)} search={own} />
-        <Tile label="Open" value={formatCount(jobs.open)} />
+        <Tile label="All jobs" value={formatNumber(jobs.total)} search={own} />
+        <Tile label="Open" value={formatNumber(jobs.open)} />
         <Tile label="Late" value={late} search={{ ...own, late: true }} isBad={jobs.late > 0} />
-        <Tile label="Created in 7 days" value={formatCount(jobs.createdInWeek)} />
+        <Tile label="Created in 7 days" value={formatNumber(jobs.createdInWeek)} />
       </SimpleGrid>
     </section>
   );
@@ -50,15 +51,15 @@ export function RequestTiles({ overview: { requestsInWeek, requestsInMonth } }: 
         <SegmentedControl size="xs" aria-label="Period" value={days} onChange={setDays} data={periods} />
       </Group>
       <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="sm">
-        <Tile label="Requests" value={formatCount(total)} />
-        <Tile label="Succeeded" value={formatCount(counts.succeeded)} />
+        <Tile label="Requests" value={formatNumber(total)} />
+        <Tile label="Succeeded" value={formatNumber(counts.succeeded)} />
         <Tile
           label="Rejected (4xx)"
           value={formatShare(counts.refused, total)}
-          note={`${formatCount(counts.refused)} requests`}
+          note={`${formatNumber(counts.refused)} requests`}
           isBad={isMostlyRefused(counts)}
         />
-        <Tile label="Failed (5xx)" value={formatCount(counts.failed)} isBad={counts.failed > 0} />
+        <Tile label="Failed (5xx)" value={formatNumber(counts.failed)} isBad={counts.failed > 0} />
       </SimpleGrid>
     </section>
   );
@@ -100,10 +101,6 @@ export function LastTime({ value }: { value: string | null | undefined }) {
   return value ? <Timestamp value={value} /> : "Never";
 }
 
-function formatCount(count: number): string {
-  return count.toLocaleString("en");
-}
-
 export function totalOf({ succeeded, refused, failed }: RequestCountsFragment): number {
   return succeeded + refused + failed;
 }
@@ -111,7 +108,7 @@ export function totalOf({ succeeded, refused, failed }: RequestCountsFragment): 
 /** A dash if there are no requests. */
 export function formatShare(part: number, whole: number): string {
   if (whole === 0) return "–";
-  return (part / whole).toLocaleString("en", { style: "percent", maximumFractionDigits: 1 });
+  return formatPercent(part / whole);
 }
 
 /** As the list of organisations that need attention says it. */

@@ -1,4 +1,5 @@
 /** One organisation with all that an operator needs to answer its questions. */
+import { formatNumber } from "../../../app/formats.ts";
 import { useQuery } from "@apollo/client/react";
 import { Stack, Title } from "@mantine/core";
 import { IconBan } from "@tabler/icons-react";
@@ -130,7 +131,7 @@ function limitsText(limits: OrganizationOverviewFragment["rateLimits"]): string 
   if (limits.length === 0) return "Off";
   const each = limits.map(
     ({ class: kind, perSecond, organization }) =>
-      `${(organization?.perSecond ?? perSecond).toLocaleString("en")} ${limitLabels[kind]}`,
+      `${formatNumber(organization?.perSecond ?? perSecond)} ${limitLabels[kind]}`,
   );
   return `${each.join(", ")} per second`;
 }

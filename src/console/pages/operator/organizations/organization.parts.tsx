@@ -1,4 +1,5 @@
 /** The keys and endpoints of an organisation. */
+import { formatNumber } from "../../../app/formats.ts";
 import { Badge, Code, Group, Stack, Text, Title } from "@mantine/core";
 import type { ReactNode } from "react";
 import { Timestamp, useNow } from "../../../components/display/timestamp.tsx";
@@ -34,7 +35,7 @@ export function PartSection({ title, count, empty, action, children }: SectionPr
     <section aria-label={title}>
       <Group justify="space-between" align="baseline" mb="sm" gap="xs">
         <Title order={2}>
-          {title} <span className={classes.quiet}>{count.toLocaleString("en")}</span>
+          {title} <span className={classes.quiet}>{formatNumber(count)}</span>
         </Title>
         {action}
       </Group>

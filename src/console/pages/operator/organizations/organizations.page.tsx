@@ -1,4 +1,5 @@
 /** All organisations, by name. */
+import { formatNumber } from "../../../app/formats.ts";
 import { useQuery } from "@apollo/client/react";
 import { Text } from "@mantine/core";
 import { IconBuildingCommunity, IconSearch } from "@tabler/icons-react";
@@ -66,7 +67,7 @@ const columns: Column<OrganizationListRowFragment>[] = [
     id: "requests",
     header: "Requests (7 days)",
     align: "end",
-    cell: ({ activity }) => activity && totalOf(activity.requests).toLocaleString("en"),
+    cell: ({ activity }) => activity && formatNumber(totalOf(activity.requests)),
   },
   {
     id: "refused",
@@ -81,7 +82,7 @@ const columns: Column<OrganizationListRowFragment>[] = [
     cell: ({ activity }) =>
       activity && (
         <span className={activity.failingEndpoints > 0 ? classes.warning : undefined}>
-          {activity.failingEndpoints.toLocaleString("en")}
+          {formatNumber(activity.failingEndpoints)}
         </span>
       ),
   },
@@ -132,7 +133,7 @@ function OrganizationList({ search }: { search: string | undefined }) {
   return (
     <>
       <Text c="dimmed" fz="sm" mb="xs" role="status">
-        {page.totalCount === 1 ? "1 organisation" : `${page.totalCount.toLocaleString("en")} organisations`}
+        {page.totalCount === 1 ? "1 organisation" : `${formatNumber(page.totalCount)} organisations`}
       </Text>
       <DataTable
         caption="Organisations"

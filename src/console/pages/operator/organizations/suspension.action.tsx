@@ -1,4 +1,5 @@
 /** Suspends and restores an organisation. */
+import { formatNumber } from "../../../app/formats.ts";
 import { useMutation } from "@apollo/client/react";
 import { Button, List, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
@@ -61,7 +62,7 @@ function SuspendAction({ organization: { id, name, memberCount } }: SuspensionAc
 
 function membersText(count: number | null): string {
   if (count === 1) return "its only member is";
-  return count === null || count === 0 ? "its members are" : `its ${count.toLocaleString("en")} members are`;
+  return count === null || count === 0 ? "its members are" : `its ${formatNumber(count)} members are`;
 }
 
 function RestoreAction({ organization: { id, name } }: SuspensionActionProps) {

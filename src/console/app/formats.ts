@@ -1,0 +1,59 @@
+/** Formats numbers, days and times: English texts have one locale, which is not the browser's. */
+const LOCALE = "en-GB";
+
+const dayFormat = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium", timeZone: "UTC" });
+const shortDayFormat = new Intl.DateTimeFormat(LOCALE, { day: "numeric", month: "short", timeZone: "UTC" });
+const numberFormat = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 6 });
+const relativeFormat = new Intl.RelativeTimeFormat(LOCALE, { numeric: "auto" });
+
+/** `exact`: to the minute; `precise`: to the second; `zoned`: to the second, with the time zone. */
+const timeStyles = {
+  exact: { dateStyle: "medium", timeStyle: "short" },
+  precise: { dateStyle: "medium", timeStyle: "medium" },
+  zoned: { dateStyle: "medium", timeStyle: "long" },
+} as const satisfies Record<string, Intl.DateTimeFormatOptions>;
+
+export type TimeStyle = keyof typeof timeStyles;
+
+/** Creating a format takes longer than formatting a page of times. */
+const timeFormats = new Map<string, Intl.DateTimeFormat>();
+
+export function formatTime(instant: Date, zone: string, style: TimeStyle): string {
+  const key = `${style} ${zone}`;
+  const format =
+    timeFormats.get(key) ?? new Intl.DateTimeFormat(LOCALE, { ...timeStyles[style], timeZone: zone });
+  timeFormats.set(key, format);
+  return format.format(instant);
+}
+
+/** A calendar day such as `2026-11-21`, independent of the time zone. Returns other text unchanged. */
+export function formatDay(day: string): string {
+  const instant = Date.parse(`${day}T00:00:00Z`);
+  return Number.isNaN(instant) ? day : dayFormat.format(instant);
+}
+
+/** As `formatDay`, without the year. */
+export function formatShortDay(day: string): string {
+  return shortDayFormat.format(Date.parse(day));
+}
+
+export function formatNumber(number: number): string {
+  return numberFormat.format(number);
+}
+
+export function formatDecimals(number: number, maximumFractionDigits: number): string {
+  return number.toLocaleString(LOCALE, { maximumFractionDigits });
+}
+
+export function formatPercent(share: number): string {
+  return share.toLocaleString(LOCALE, { style: "percent", maximumFractionDigits: 1 });
+}
+
+/** Formats a count with its noun: `12 jobs`. */
+export function formatCount(count: number, singular: string, plural = `${singular}s`): string {
+  return `${formatNumber(count)} ${count === 1 ? singular : plural}`;
+}
+
+export function formatRelative(value: number, unit: Intl.RelativeTimeFormatUnit): string {
+  return relativeFormat.format(value, unit);
+}
