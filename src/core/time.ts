@@ -6,7 +6,7 @@ export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 export const WEEK_MS = 7 * DAY_MS;
 
-/** True for an IANA time zone such as `Europe/London`, and for `UTC`. Offsets are none: PostgreSQL reverses their sign. */
+/** True for an IANA time zone such as `Europe/London`, and for `UTC`. False for an offset: PostgreSQL reverses its sign. */
 export function isTimeZone(name: string): boolean {
   if (name !== "UTC" && !/^[A-Za-z_]+(\/[\w+-]+)+$/.test(name)) return false;
   try {

@@ -39,7 +39,7 @@ const set = async (user: SignedInTestUser, timeZone: string) =>
 const isLateFor = async ({ key }: TestOrganization) =>
   (await graphql(app, LATE, { key })).data.jobs.totalCount === 1;
 
-it("decides what is late for sessions at once and for keys within seconds, and not for others", async () => {
+it("decides which jobs are late: for sessions at once, for keys within seconds, for other organisations never", async () => {
   const former = { agent: await isLateFor(agent), other: await isLateFor(other) };
   expect(former).toEqual({ agent: !isAhead, other: !isAhead });
   const { organization, userErrors } = await set(owner, zone);

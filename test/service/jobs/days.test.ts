@@ -1,4 +1,4 @@
-/** Whose day it is: what is late and the days of statistics, around midnight in three time zones, with a fixed clock. */
+/** Late jobs and the days of statistics around midnight in four time zones, with a fixed clock. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { addDays, startOfDay, today } from "../../../src/console/pages/jobs/job.due.ts";
 import type { Principal } from "../../../src/core/principal.ts";
