@@ -3,19 +3,19 @@
  * miss them. Lower it when a folder shrinks.
  */
 export const budgets: Readonly<Record<string, number>> = {
-  "src/accounts": 5_190,
+  "src/accounts": 5_260,
   "src/api": 4_350,
-  "src/api/graphql": 5_090,
-  "src/api-keys": 1_820,
+  "src/api/graphql": 5_100,
+  "src/api-keys": 1_840,
   "src/app": 940,
   "src/audit": 200,
   "src/cli": 1_410,
   "src/config": 490,
-  "src/core": 4_960,
+  "src/core": 4_980,
   "src/dev": 1_450,
   "src/events": 1_370,
   "src/idempotency": 330,
-  "src/jobs": 5_510,
+  "src/jobs": 5_530,
   "src/mail": 780,
   "src/operations": 720,
   "src/organizations": 340,
@@ -26,6 +26,6 @@ export const budgets: Readonly<Record<string, number>> = {
   "src/scheduling": 560,
   "src/test-mode": 1_380,
   "src/webhooks": 6_310,
-  test: 71_160,
+  test: 71_410,
   bench: 6_630,
 };
