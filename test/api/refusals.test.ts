@@ -31,9 +31,16 @@ let agent: TestOrganization;
 let testKey: string;
 beforeAll(async () => {
   // Without a worker, which would change rows in the background.
-  app = await startTestApp({ RATE_LIMITS: "on", WAYMARK_ROLE: "api" });
+  app = await startTestApp({
+    RATE_LIMITS: "on",
+    WAYMARK_ROLE: "api",
+    ORGANIZATION_RATE_LIMIT_FACTOR: "100",
+  });
   agent = await app.createOrganization("agent", { scopes });
-  testKey = await createKey({ testSide: "agent" });
+  // Each test must get its own refusal.
+  const rateLimits = { batch: { perSecond: 500, burst: 500 } };
+  agent = { ...agent, key: await createKey({ rateLimits }) };
+  testKey = await createKey({ testSide: "agent", rateLimits });
   const exampleNumber = /(?<=by-marking\/)[^/]+/;
   const numbers = documentedRequests.map(({ path }) => exampleNumber.exec(path)?.[0]).filter(Boolean);
   await app.createJobs(
