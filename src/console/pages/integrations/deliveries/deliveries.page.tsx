@@ -61,7 +61,7 @@ export function DeliveriesPage() {
       {!error && <SelectableDeliveries deliveries={deliveries} isStale={isStale} />}
       {!error && deliveries.length === 0 && log?.pageInfo.hasNextPage === true && (
         <Text c="dimmed" fz="sm">
-          None of the newest deliveries matches. Load more to search older ones.
+          The newest deliveries don’t match. Load more to search older ones.
         </Text>
       )}
       {!error && (
