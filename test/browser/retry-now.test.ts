@@ -27,12 +27,12 @@ it("makes retries due, and the page no longer shows a later attempt", async () =
       blocked_until = now() + interval '15 min' where id = ${uuid}`);
   await app.createJobs(agent, [{}, {}]);
   await app.database.query(sql`
-    update webhook_delivery set attempts = 3, due_at = now() + interval '1 h' where endpoint_id = ${uuid}`);
+    update webhook_delivery set attempts = 3, due_at = now() + interval '31 min' where endpoint_id = ${uuid}`);
 
   const { page, pageErrors } = await openTab(app, { user });
   await page.goto(`/integrations/endpoints/${id}`);
   const alert = page.getByRole("alert").filter({ hasText: "Backing off" });
-  await expectVisible(alert.getByText("Next attempt in 15 minutes"));
+  await expectVisible(alert.getByText("Next attempt in 31 minutes"));
   await alert.getByRole("button", { name: "Retry now" }).click();
   await expectVisible(page.getByText("Retrying now."));
   expect(await alert.getByText("Next attempt").count()).toBe(0);

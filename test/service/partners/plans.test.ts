@@ -10,7 +10,7 @@ let app: TestApp;
 let partners: { id: string }[];
 
 const PARTNERS = 1_000;
-const JOBS = 100_000;
+const JOBS = 30_000;
 
 beforeAll(async () => {
   app = await startTestApp({ WAYMARK_ROLE: "api" });

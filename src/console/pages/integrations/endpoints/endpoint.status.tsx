@@ -52,7 +52,7 @@ const ALERT_COLORS: Partial<Record<Tone, string>> = { danger: "red", attention: 
 export function EndpointHealthAlert({ endpoint }: { endpoint: EndpointDetailsFragment }) {
   const { label, tone, message, since, until, needsAction } = describeHealth(endpoint, useNow());
   if (message === null) return null;
-  const lastError = endpoint.health24h?.lastError;
+  const { lastError, nextAttemptAt } = endpoint.health24h ?? {};
   const Picture = needsAction ? IconAlertTriangle : IconPlayerPause;
   return (
     <Alert
@@ -74,7 +74,7 @@ export function EndpointHealthAlert({ endpoint }: { endpoint: EndpointDetailsFra
         )}
         {until !== null && (
           <>
-            Next attempt <Timestamp value={until} />.{" "}
+            Next attempt <Timestamp value={nextAttemptAt ?? until} />.{" "}
           </>
         )}
         {pendingEventsText(endpoint.pending)}
