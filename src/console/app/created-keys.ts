@@ -1,4 +1,4 @@
-/** Finds the keys that a user or a key created, in a list of keys as `apiKeys` returns it. */
+/** Keys in a list as `apiKeys` returns it: those that a user or a key created, inactive ones, and those that expire soon. */
 
 interface KeyRecord {
   readonly id: string;
@@ -30,4 +30,11 @@ export function isInactive(
   nowMs: number,
 ): boolean {
   return revokedAt !== null || (expiresAt !== null && Date.parse(expiresAt) <= nowMs);
+}
+
+const EXPIRES_SOON_MS = 14 * 86_400_000;
+
+/** True within 14 days of the expiry, as in the list of organisations that need attention, and after it. */
+export function expiresSoon(expiresAt: string, nowMs: number): boolean {
+  return Date.parse(expiresAt) - nowMs < EXPIRES_SOON_MS;
 }

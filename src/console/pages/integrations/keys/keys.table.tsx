@@ -1,6 +1,7 @@
 /** Tables of API keys. */
 import { Badge, Code, Group, Menu, Stack, Text, Tooltip } from "@mantine/core";
 import { IconRefresh, IconTrash } from "@tabler/icons-react";
+import { expiresSoon } from "../../../app/created-keys.ts";
 import { useSession } from "../../../app/session/session.ts";
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
 import { RowActions } from "../../../components/tables/row-actions.tsx";
@@ -12,10 +13,6 @@ import classes from "../integrations.module.css";
 import { scopeCode } from "./scope.labels.ts";
 
 type Key = ApiKeyRowFragment;
-
-const DAY_MS = 86_400_000;
-/** Highlights keys that expire within 14 days. */
-const EXPIRES_SOON_MS = 14 * DAY_MS;
 
 const nameColumn: Column<Key> = {
   id: "name",
@@ -172,9 +169,8 @@ function Ranges({ cidrs }: { cidrs: readonly string[] }) {
 function Expiry({ value }: { value: string | null }) {
   const nowMs = useNow();
   if (value === null) return <Never />;
-  const isSoon = Date.parse(value) - nowMs < EXPIRES_SOON_MS;
   return (
-    <Text component="span" fz="sm" className={isSoon ? classes.warning : undefined}>
+    <Text component="span" fz="sm" className={expiresSoon(value, nowMs) ? classes.warning : undefined}>
       <Timestamp value={value} />
     </Text>
   );

@@ -1,4 +1,5 @@
 /** The keys and endpoints of an organisation. */
+import { expiresSoon, isInactive } from "../../../app/created-keys.ts";
 import { formatNumber } from "../../../app/formats.ts";
 import { Badge, Code, Group, Stack, Text, Title } from "@mantine/core";
 import type { ReactNode } from "react";
@@ -13,9 +14,6 @@ import type {
 import { EndpointsTable } from "../../integrations/endpoints/endpoints.table.tsx";
 import classes from "../operator.module.css";
 import { LastTime } from "./organization.figures.tsx";
-
-/** The "needs attention" list has the same limit. */
-const EXPIRES_SOON_MS = 14 * 86_400_000;
 
 interface PartProps {
   overview: OrganizationOverviewFragment;
@@ -46,9 +44,7 @@ export function PartSection({ title, count, empty, action, children }: SectionPr
 
 export function KeysPart({ overview: { apiKeys } }: PartProps) {
   const nowMs = useNow();
-  const active = apiKeys.filter(
-    ({ revokedAt, expiresAt }) => revokedAt === null && (expiresAt === null || Date.parse(expiresAt) > nowMs),
-  );
+  const active = apiKeys.filter((key) => !isInactive(key, nowMs));
   return (
     <PartSection
       title="API keys"
@@ -87,10 +83,9 @@ const keyColumns: readonly Column<OrganizationKeyFragment>[] = [
 export function Expiry({ value }: { value: string | null }) {
   const nowMs = useNow();
   if (value === null) return "Never";
-  const leftMs = Date.parse(value) - nowMs;
-  if (leftMs < 0) return <StatusBadge label="Expired" tone="attention" />;
+  if (Date.parse(value) < nowMs) return <StatusBadge label="Expired" tone="attention" />;
   return (
-    <span className={leftMs < EXPIRES_SOON_MS ? classes.warning : undefined}>
+    <span className={expiresSoon(value, nowMs) ? classes.warning : undefined}>
       <Timestamp value={value} />
     </span>
   );
