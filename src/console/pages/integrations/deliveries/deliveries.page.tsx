@@ -14,7 +14,7 @@ import { WebhookDeliveriesDocument } from "../../../generated/webhook-deliveries
 import { ListedModeControl } from "../listed-mode.control.tsx";
 import { deliveriesVariables, hasDeliveryFilters } from "./deliveries.search.ts";
 import { DeliveriesFilters } from "./deliveries.filters.tsx";
-import { SelectionBar } from "./delivery-selection.tsx";
+import { DeliverySelectionBar } from "./delivery-selection.tsx";
 import { ReplaySelectedDialog } from "./replay-selected.dialog.tsx";
 import type { DeliveryRowFragment } from "../../../generated/webhook-deliveries.ts";
 import { useDialog } from "../../../app/interaction/use-dialog.ts";
@@ -92,7 +92,7 @@ function SelectableDeliveries({
       {deliveries.length > 0 && (
         <DeliveriesTable deliveries={deliveries} isStale={isStale} selection={selection} />
       )}
-      <SelectionBar
+      <DeliverySelectionBar
         count={selected.length}
         onReplay={() => replaying.open(selected)}
         onClear={selection.clear}

@@ -10,7 +10,8 @@ import { eventTypeCode } from "../event-types.ts";
 import { formatDuration } from "../formatting.ts";
 import { OrganizationCell } from "../listed-mode.control.tsx";
 import classes from "../integrations.module.css";
-import { selectColumn, type DeliverySelection } from "./delivery-selection.tsx";
+import type { Selection } from "../../../components/tables/use-selection.ts";
+import { selectColumn } from "./delivery-selection.tsx";
 import { waitReason } from "../endpoints/endpoint.health.ts";
 import { isFuture, outcomeLabel, deliveryStatusOf } from "./delivery-status.ts";
 
@@ -111,7 +112,7 @@ interface DeliveriesTableProps {
   /** For the deliveries of one endpoint or job: fewer columns. */
   of?: "endpoint" | "job";
   isStale?: boolean;
-  selection?: DeliverySelection;
+  selection?: Selection;
 }
 
 export function DeliveriesTable({ deliveries, of, isStale = false, selection }: DeliveriesTableProps) {

@@ -1,6 +1,6 @@
 /** The columns of the jobs table. */
 import { formatNumber } from "../../../app/formats.ts";
-import { Checkbox, Text } from "@mantine/core";
+import { Text } from "@mantine/core";
 import type { Column } from "../../../components/tables/data-table.tsx";
 import { TextLink } from "../../../components/layout/links.tsx";
 import { StatusBadge } from "../../../components/status/status-badge.tsx";
@@ -12,7 +12,6 @@ import { useToday } from "../../../app/session/zone.ts";
 import { formatValue, type ReferenceLabels } from "../job.labels.ts";
 import { COLUMNS, type ColumnId, type SortField } from "../filters/jobs.search.ts";
 import classes from "./jobs.module.css";
-import type { Selection } from "../../../components/tables/use-selection.ts";
 
 type JobColumn = Column<JobRowFragment>;
 
@@ -123,37 +122,4 @@ export function jobColumns({ shown, labels, sortOf }: JobColumnsOptions): JobCol
     return { id, header, align, sort: sort && sortOf(sort), cell: (job) => cell(job, labels) };
   });
   return [markingNumber, ...others];
-}
-
-/** A checkbox for each row, and one for the whole page. */
-export function selectionColumn(selection: Selection, page: readonly JobRowFragment[]): JobColumn {
-  const numbers = page.map(({ markingNumber }) => markingNumber);
-  const selectedCount = numbers.filter((markingNumber) => selection.selected.has(markingNumber)).length;
-  return {
-    id: "select",
-    header: "Select",
-    isActions: true,
-    headerContent: (
-      <Checkbox
-        size="xs"
-        aria-label="Select all on this page"
-        checked={selectedCount > 0 && selectedCount === numbers.length}
-        indeterminate={selectedCount > 0 && selectedCount < numbers.length}
-        onChange={() => selection.togglePage(numbers)}
-      />
-    ),
-    cell: ({ markingNumber }) => (
-      <Checkbox
-        size="xs"
-        className={classes.tick}
-        aria-label={`Select ${markingNumber}`}
-        checked={selection.selected.has(markingNumber)}
-        onChange={({ nativeEvent }) =>
-          "shiftKey" in nativeEvent && nativeEvent.shiftKey === true
-            ? selection.toggleRange(markingNumber, numbers)
-            : selection.toggle(markingNumber)
-        }
-      />
-    ),
-  };
 }

@@ -10,7 +10,7 @@ import { JobsTable } from "./jobs.table.tsx";
 import { JobsToolbar } from "./jobs.toolbar.tsx";
 import { updateSearch, clearFilters, savedViewQuery, type JobsSearch } from "../filters/jobs.search.ts";
 import { ListedNumbers } from "./listed-numbers.tsx";
-import { SelectionBar } from "./selection.bar.tsx";
+import { JobSelectionBar } from "./selection.bar.tsx";
 import { useReferenceData, type ReferenceData } from "../use-reference-data.ts";
 import { useJobsPage } from "./use-jobs-page.ts";
 import { useSelection } from "../../../components/tables/use-selection.ts";
@@ -61,7 +61,7 @@ export function JobsPage() {
         onGo={go}
         onClear={clear}
       />
-      <SelectionBar
+      <JobSelectionBar
         count={selection.selected.size}
         onEdit={() => setAction("edit")}
         onReschedule={() => setAction("reschedule")}

@@ -10,7 +10,7 @@ import { CursorPager } from "../../../components/tables/pager.tsx";
 import { NoTestJobs } from "../../../components/status/no-test-jobs.tsx";
 import { EmptyState, ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
 import type { ReferenceLabels } from "../job.labels.ts";
-import { defaultColumns, jobColumns, selectionColumn } from "./jobs.columns.tsx";
+import { defaultColumns, jobColumns } from "./jobs.columns.tsx";
 import { parseSort, toggleSort } from "../filters/jobs.variables.ts";
 import {
   updateSearch,
@@ -22,6 +22,7 @@ import {
 import classes from "./jobs.module.css";
 import type { JobsPageState } from "./use-jobs-page.ts";
 import type { LiveList } from "./use-live-list.ts";
+import { selectionColumn } from "../../../components/tables/selection.tsx";
 import type { Selection } from "../../../components/tables/use-selection.ts";
 
 interface JobsTableProps {
@@ -62,7 +63,14 @@ export function JobsTable({ search, table, labels, selection, onChange, onGo, on
       <News live={table.live} />
       <DataTable
         caption="Jobs"
-        columns={selection ? [selectionColumn(selection, page.nodes), ...columns] : columns}
+        columns={
+          selection
+            ? [
+                selectionColumn({ selection, page: page.nodes, keyOf: ({ markingNumber }) => markingNumber }),
+                ...columns,
+              ]
+            : columns
+        }
         rows={page.nodes}
         rowKey={({ id }) => id}
         isSelected={({ markingNumber }) => selection?.selected.has(markingNumber) ?? false}
