@@ -53,8 +53,7 @@ it("shows the cause of 45 waiting deliveries, and within 15 s that they were del
   await expectVisible(day.getByText("0 %", { exact: true }));
   const rows = page.getByRole("table", { name: "Deliveries" }).getByRole("row");
   const waiting = rows.filter({ hasText: "Waits: recent deliveries to the endpoint failed" });
-  await waiting.nth(6).waitFor();
-  expect(await waiting.count()).toBe(8);
+  await expect.poll(() => waiting.count()).toBe(8);
 
   expect(await findPageProblems(page)).toEqual([]);
 

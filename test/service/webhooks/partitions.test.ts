@@ -52,7 +52,9 @@ async function countOf(table: string): Promise<number> {
 describe("the weekly partitions", { shuffle: false }, () => {
   it("ensurePartitions creates the weeks from the oldest retained one to four ahead, once for concurrent calls", async () => {
     const made = await Promise.all(Array.from({ length: 6 }, () => ensurePartitions(database, NOW, DAYS)));
-    expect(made.every((names) => names.length === 20)).toBe(true);
+    // A call that starts after another has committed finds nothing missing.
+    expect(made.map(({ length }) => length)).toContain(20);
+    expect(made.filter(({ length }) => length !== 20 && length !== 0)).toEqual([]);
     const weeks = Array.from({ length: 10 }, (_, at) => `2026w${42 + at}`);
     expect(await weeksOf("webhook_delivery_finished")).toEqual(weeks);
     expect(await weeksOf("webhook_attempt")).toEqual(weeks);
