@@ -18,7 +18,7 @@ export class SuspensionService {
   }
 
   /**
-   * Every process rejects the organisation's keys within a second. Its members' sessions are deleted. Its deliveries are
+   * Every process rejects the organisation's keys within a second, and its members' sessions at once. Its deliveries are
    * queued but not sent until it is restored. `reason`: for the audit log.
    */
   suspend(context: AuditContext, id: string, reason: string | null): Promise<Organization> {
@@ -68,8 +68,8 @@ export class SuspensionService {
     return await database.transactional(async (em, tx) => {
       const isChanged = await setSuspended(tx, { organizationId, suspended, nowMs: clock.now() });
       const action = suspended ? "organization.suspended" : "organization.restored";
-      // Members must sign in again after a restore, as a session from before the suspension may be compromised.
-      if (isChanged && suspended) {
+      // A session from before the suspension may be compromised. Until now it told the member why it was rejected.
+      if (isChanged && !suspended) {
         const members = { organization: organizationId };
         await em.nativeUpdate(User, members, { epoch: randomUUID() });
         await em.nativeDelete(UserSession, { user: members });

@@ -191,8 +191,10 @@ describe("a suspended organisation", () => {
     const answer = await suspend(id);
     expect(answer.userErrors).toEqual([]);
     expect(Date.parse(answer.organization.suspendedAt)).toBeGreaterThan(Date.now() - 60_000);
-    expectFailure(await owner.client.get("/auth/session"), 401);
-    expect((await owner.graphql("{ members { id } }")).status).toBe(401);
+    for (const path of ["/auth/session", "/auth/sessions", "/auth/passkey/list-user-passkeys"])
+      expect((await owner.client.get(path)).status).toBe(403);
+    expect((await owner.client.post("/auth/password/change")).status).toBe(403);
+    expect((await owner.graphql("{ members { id } }")).status).toBe(403);
     await eventually(async () => {
       const refused = await app.call("/v1/jobs", { key: partner.key });
       expect(refused.status).toBe(403);

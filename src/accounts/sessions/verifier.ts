@@ -78,7 +78,11 @@ export class SessionVerifier {
     const { database, clock } = this.#context;
     const row = await selectSession(database, session, mode);
     if (!row || isExpired(row, clock.now())) throw notSignedInError();
-    if (row.suspended) throw new AppError("ForbiddenException", "The organisation is suspended");
+    if (row.suspended)
+      throw new AppError(
+        "ForbiddenException",
+        "Your organisation is suspended. Contact the operator of this service.",
+      );
     if (mode !== "live" && row.organization_id === null) throw noTestMode(row);
     return row;
   }

@@ -130,7 +130,7 @@ function addPublicForms(
   });
 }
 
-/** Returns the session of a page's request, as `/auth/session` does; null without a valid one. */
+/** Returns the session of a page's request, as `/auth/session` does; null without a valid one. Throws ForbiddenException. */
 export async function readPageSession(
   accounts: Pick<AccountServices, "hasPasskeys" | "sessionVerifier">,
   { headers, ip = "" }: Request,
@@ -139,7 +139,7 @@ export async function readPageSession(
     const principal = await accounts.sessionVerifier.verifyAllowingNoTwoFactor(headers, ip);
     return await toSessionWire(accounts, principal);
   } catch (error) {
-    if (error instanceof AppError && [401, 403].includes(error.status)) return null;
+    if (error instanceof AppError && error.status === 401) return null;
     throw error;
   }
 }

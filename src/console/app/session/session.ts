@@ -32,6 +32,8 @@ export interface Session {
 export interface SessionStore {
   /** Null if no user is signed in. */
   current: () => Session | null;
+  /** Why no user is signed in any more, in a sentence; null if nobody was. */
+  endReason: () => string | null;
   load: () => Promise<Session | null>;
   /**
    * The server rejected the session. With unsaved input the user can sign in again over the page: resolves to true if they did.
@@ -53,6 +55,7 @@ export function createSessionStore(): SessionStore {
   let loaded: Session | null = null;
   let session: Session | null = null;
   let mode: Mode = "live";
+  let endReason: string | null = null;
   let hasInput = noInput;
   const listeners = new Set<() => void>();
   const emit = (): void => {
@@ -62,19 +65,31 @@ export function createSessionStore(): SessionStore {
   const set = (next: Session | null): void => {
     // Listeners reload everything, so skip them if nothing changed.
     if (JSON.stringify(next) === JSON.stringify(loaded)) return;
+    if (next) endReason = null;
     if (next?.user.id !== loaded?.user.id) mode = next?.organization ? readMode(next.user.id) : "live";
     loaded = next;
     emit();
   };
+  const read = async (): Promise<Session | null> => {
+    try {
+      return await fetchSession();
+    } catch (error) {
+      if (!(error instanceof ApiError) || (error.status !== 401 && error.status !== 403)) throw error;
+      if (error.status === 403) endReason = error.message;
+      return null;
+    }
+  };
   const end = async (): Promise<boolean> => {
     const isBack = session !== null && hasInput() && (await reauthentication.request("ended"));
-    set(isBack ? await fetchSession() : null);
+    if (session && !isBack) endReason ??= "Your session has ended. Sign in again to continue.";
+    set(isBack ? await read() : null);
     return isBack;
   };
   return {
     current: () => session,
+    endReason: () => endReason,
     async load() {
-      const next = await fetchSession();
+      const next = await read();
       if (next === null) await end();
       else set(next);
       return session;
@@ -97,17 +112,12 @@ export function createSessionStore(): SessionStore {
   };
 }
 
-/** The page contains the session of its own request. */
+/** The page contains the session of its own request. Throws ApiError: 401 without a session, 403 if it is rejected. */
 async function fetchSession(): Promise<Session | null> {
   const element = document.querySelector("#session");
   element?.remove();
   if (element) return JSON.parse(element.textContent) as Session | null;
-  try {
-    return await api.anonymous.get<Session>("auth/session");
-  } catch (error) {
-    if (error instanceof ApiError && (error.status === 401 || error.status === 403)) return null;
-    throw error;
-  }
+  return await api.anonymous.get<Session>("auth/session");
 }
 
 const SessionContext = createContext<SessionStore | null>(null);

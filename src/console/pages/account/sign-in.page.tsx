@@ -1,6 +1,7 @@
 /** Signs in with a passkey, or with e-mail and password, then with a code if two-factor authentication is on. */
 import { Button, Divider, Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
+import { IconInfoCircle } from "@tabler/icons-react";
 import { useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { supportsPasskeys } from "../../app/session/passkeys.ts";
@@ -13,6 +14,7 @@ import { PasskeyButton } from "../../components/forms/passkey-button.tsx";
 import { PasswordField } from "../../components/forms/password-field.tsx";
 import { TextLink } from "../../components/layout/links.tsx";
 import { PageHeader } from "../../components/layout/page-header.tsx";
+import { Alert } from "../../components/status/alert.tsx";
 import { SingleSignOn, SingleSignOnError, useSingleSignOnOffer } from "./single-sign-on.tsx";
 import { TwoFactorForm } from "./two-factor.form.tsx";
 
@@ -22,6 +24,18 @@ export function SignInPage() {
     <PasswordStep onTwoFactor={() => setStep("two-factor")} />
   ) : (
     <TwoFactorForm onBack={() => setStep("password")} />
+  );
+}
+
+/** Why the user was signed out. */
+function SessionEnd() {
+  const reason = useSessionStore().endReason();
+  return (
+    reason !== null && (
+      <Alert mb="md" role="status" icon={<IconInfoCircle aria-hidden="true" />} guide={null}>
+        {reason}
+      </Alert>
+    )
   );
 }
 
@@ -40,6 +54,7 @@ function PasswordStep({ onTwoFactor }: { onTwoFactor: () => void }) {
     <>
       <PageHeader title="Sign in" />
       <SingleSignOnError code={error} />
+      <SessionEnd />
       <form onSubmit={form.onSubmit(submit.onSubmit)}>
         <Stack>
           <FormAlert failure={submit.failure} />
