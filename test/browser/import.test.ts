@@ -1,5 +1,5 @@
 /** An operator imports a workbook in the console. */
-import { beforeAll, expect, it, vi } from "vitest";
+import { beforeAll, it, vi } from "vitest";
 import { createTestUser } from "../support/accounts/session-client.ts";
 import type { SharedApp } from "../support/app/shared-app.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
