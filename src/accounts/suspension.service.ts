@@ -1,11 +1,11 @@
 /** Suspends, restores and renames organisations, for operators. */
 import { randomUUID } from "node:crypto";
-import { LockMode, UniqueConstraintViolationException } from "@mikro-orm/postgresql";
-import { setSuspended } from "../api-keys/api.ts";
+import { UniqueConstraintViolationException } from "@mikro-orm/postgresql";
+import { setName, setSuspended } from "../api-keys/api.ts";
 import { AppError } from "../core/errors.ts";
 import { fromTypedId } from "../core/ids.ts";
 import { type AuditContext, recordAuditEvent } from "../audit/api.ts";
-import { Organization, renameWithTests, User } from "../organizations/api.ts";
+import { Organization, User } from "../organizations/api.ts";
 import type { AccountContext } from "./context.ts";
 import { UserSession } from "./sessions/entity.ts";
 
@@ -35,19 +35,12 @@ export class SuspensionService {
 
   /** Events of the past keep the former name. Throws ConflictException if a live organisation has the name. */
   async rename(context: AuditContext, typedId: string, name: string): Promise<Organization> {
-    const id = fromTypedId("org", typedId);
-    const rename = this.#context.database.transactional(async (em) => {
-      const where = { id, liveOrganization: null };
-      const organization = await em.findOne(Organization, where, { lockMode: LockMode.PESSIMISTIC_WRITE });
-      if (!organization) throw new AppError("NotFoundException", "There is no such organisation");
-      const from = organization.name;
-      if (from === name) return organization;
-      await renameWithTests(em, organization, name);
-      await em.flush();
-      const { actor, ipAddress, requestId } = context;
+    const organizationId = toUuid(typedId);
+    const rename = this.#context.database.transactional(async (em, tx) => {
+      const from = await setName(tx, { organizationId, name });
       const event = { action: "organization.renamed", subject: typedId, details: { from, to: name } };
-      await recordAuditEvent(em, { ...event, organizationId: id, actor, ipAddress, requestId });
-      return organization;
+      if (from !== name) await recordAuditEvent(em, { ...context, ...event, organizationId });
+      return await em.findOneOrFail(Organization, { id: organizationId });
     });
     return await rename.catch((error: unknown) => {
       if (!(error instanceof UniqueConstraintViolationException)) throw error;
@@ -63,8 +56,7 @@ export class SuspensionService {
     { suspended, details }: { suspended: boolean; details: Record<string, unknown> | null },
   ): Promise<Organization> {
     const { database, clock } = this.#context;
-    const organizationId = fromTypedId("org", typedId);
-    if (organizationId === null) throw new AppError("NotFoundException", "There is no such organisation");
+    const organizationId = toUuid(typedId);
     return await database.transactional(async (em, tx) => {
       const isChanged = await setSuspended(tx, { organizationId, suspended, nowMs: clock.now() });
       const action = suspended ? "organization.suspended" : "organization.restored";
@@ -79,4 +71,10 @@ export class SuspensionService {
       return await em.findOneOrFail(Organization, { id: organizationId });
     });
   }
+}
+
+function toUuid(typedId: string): string {
+  const id = fromTypedId("org", typedId);
+  if (id === null) throw new AppError("NotFoundException", "There is no such organisation");
+  return id;
 }

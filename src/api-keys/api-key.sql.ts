@@ -9,6 +9,7 @@ export interface KeyRow {
   id: string;
   secret_hash: Buffer;
   organization_id: string | null;
+  organization_name: string | null;
   organization_type: OrganizationType | null;
   live_organization_id: string | null;
   time_zone: string | null;
@@ -23,7 +24,7 @@ export interface KeyRow {
 /** Returns the unrevoked key with this prefix, or undefined. */
 export async function selectKey(database: Queryable, prefix: string): Promise<KeyRow | undefined> {
   const [row] = await database.query<KeyRow>(sql`
-    select api_key.id, secret_hash, organization_id, organization.type as organization_type, live_organization_id, time_zone, scopes, cidrs, rate_limits,
+    select api_key.id, secret_hash, organization_id, organization.name as organization_name, organization.type as organization_type, live_organization_id, time_zone, scopes, cidrs, rate_limits,
       rate_bucket, expires_at, suspended_at is not null as suspended
     from api_key left join organization on organization.id = organization_id
     where prefix = ${prefix} and revoked_at is null`);

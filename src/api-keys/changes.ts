@@ -2,7 +2,7 @@
 import { LockMode, raw, type EntityManager, type FilterQuery, type InferEntity } from "@mikro-orm/postgresql";
 import type { AuditSource } from "../audit/api.ts";
 import type { AccessChange, RecordAccessChange } from "../mail/api.ts";
-import { modeOf, Organization, partnerIdOf } from "../organizations/api.ts";
+import { modeOf, Organization, partnerIdOf, renameWithTests } from "../organizations/api.ts";
 import { parseCidr } from "../core/cidr.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Database } from "../core/postgres/database.ts";
@@ -265,7 +265,20 @@ export async function setTimeZone(
   return former;
 }
 
-/** `apply` changes the organisation and its test organisations; every process then reads their keys again. */
+/** As `setTimeZone`, for the name: test organisations have a name made from it. */
+export async function setName(
+  tx: Transaction,
+  { organizationId, name }: { organizationId: string; name: string },
+): Promise<string> {
+  const { organization, renewKeys } = await lockOrganization(tx, organizationId);
+  const former = organization.name;
+  if (former === name) return former;
+  await renameWithTests(tx.em(), organization, name);
+  await renewKeys();
+  return former;
+}
+
+/** `apply` changes the organisation and its test organisations, and calls `renewKeys`: every process then reads their keys again. */
 async function lockOrganization(tx: Transaction, organizationId: string) {
   const em = tx.em();
   const access = await lockAccessRevision(em);
@@ -273,16 +286,20 @@ async function lockOrganization(tx: Transaction, organizationId: string) {
   const organization = await em.findOne(Organization, organizationId, lock);
   if (!organization || modeOf(organization) === "test")
     throw new AppError("NotFoundException", "No such organisation");
+  const renewKeys = async (): Promise<void> => {
+    const accessRevision = (access.revision += 1);
+    const organizations = await em.find(Organization, {
+      $or: [{ id: organizationId }, { liveOrganization: organizationId }],
+    });
+    await em.nativeUpdate(ApiKey, { organization: { $in: organizations } }, { accessRevision });
+  };
   return {
     organization,
+    renewKeys,
     async apply(data: Partial<Pick<Organization, "suspendedAt" | "timeZone">>): Promise<void> {
       Object.assign(organization, data);
-      const accessRevision = (access.revision += 1);
       await em.nativeUpdate(Organization, { liveOrganization: organizationId }, data);
-      const organizations = await em.find(Organization, {
-        $or: [{ id: organizationId }, { liveOrganization: organizationId }],
-      });
-      await em.nativeUpdate(ApiKey, { organization: { $in: organizations } }, { accessRevision });
+      await renewKeys();
     },
   };
 }

@@ -30,8 +30,12 @@ interface KeyAuthorization {
   readonly rateLimits: RateLimitOverrides | null;
 }
 
-export interface OrganizationKeyPrincipal extends OrganizationPrincipal, KeyAuthorization {}
-export interface OperatorKeyPrincipal extends OperatorPrincipal, KeyAuthorization {}
+export interface OrganizationKeyPrincipal extends OrganizationPrincipal, KeyAuthorization {
+  readonly organizationName: string;
+}
+export interface OperatorKeyPrincipal extends OperatorPrincipal, KeyAuthorization {
+  readonly organizationName: null;
+}
 export type ApiKeyPrincipal = OrganizationKeyPrincipal | OperatorKeyPrincipal;
 
 export interface KeyVerifier extends AsyncDisposable {
@@ -246,15 +250,16 @@ function toCachedKey(row: KeyRow): CachedKey {
 }
 
 function toPrincipal(row: KeyRow): ApiKeyPrincipal {
-  const { id, organization_id, organization_type, scopes, rate_limits: rateLimits } = row;
+  const { id, organization_id, organization_name, organization_type, scopes, rate_limits: rateLimits } = row;
   const rateBucket = row.rate_bucket ?? id;
   const grant = { keyId: id, rateBucket, scopes, rateLimits };
   const actor = { type: "key", id } as const;
-  return organization_id !== null && organization_type !== null
+  return organization_id !== null && organization_name !== null && organization_type !== null
     ? {
         ...grant,
         actor,
         organizationId: organization_id,
+        organizationName: organization_name,
         organizationType: organization_type,
         liveOrganizationId: row.live_organization_id ?? undefined,
         timeZone: row.time_zone ?? undefined,
@@ -263,6 +268,7 @@ function toPrincipal(row: KeyRow): ApiKeyPrincipal {
         ...grant,
         actor: { ...actor, isOperatorKey: true },
         organizationId: null,
+        organizationName: null,
         organizationType: null,
       };
 }

@@ -120,7 +120,8 @@ export class JobService {
   /** At most four queries of one partner run at a time, and eight in all: each may read all of its jobs. Others wait. */
   stats(principal: Principal, query: JobStatsQuery, reader = this.#readerFor(principal)): Promise<JobStats> {
     const fairnessKey = partnerOf(principal) ?? principal.actor.id ?? "";
-    return this.#statsSemaphore.run(fairnessKey, () => jobStats(reader, principal, query));
+    const forCounters = this.#readerFor(principal);
+    return this.#statsSemaphore.run(fairnessKey, () => jobStats(reader, principal, query, forCounters));
   }
 
   /** The problems with the query parameter `normalized_status`: its codes that are not known statuses. */

@@ -149,6 +149,12 @@ describe("relations reached from several places", () => {
   });
 });
 
+it("the viewer's organisation needs no statement", async () => {
+  const { data, statements } = await statementsOf("{ viewer { organization { name type } } }");
+  expect(data.viewer.organization).toEqual({ name: agent.name, type: "AGENT" });
+  expect(statements).toEqual([]);
+});
+
 describe("counts", () => {
   it("come from the counters if only counts are selected", async () => {
     const { statements } = await statementsOf("{ jobStats(groupBy: [STATUS]) { total groups { count } } }");

@@ -1,12 +1,15 @@
 /** Renaming an organisation, resending its invitations and resetting two-factor authentication, by an operator. */
+import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { POLL_INTERVAL_MS } from "../../src/api-keys/verifier.ts";
 import { toTypedId } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { ACCOUNT_ENV, listMailsTo, waitForMail } from "../support/accounts/mails.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
 import { createFakeClock, MINUTE_MS } from "../support/fake-clock.ts";
-import { graphql } from "../support/graphql/client.ts";
+import { eventually } from "../support/eventually.ts";
+import { graphql, queryData } from "../support/graphql/client.ts";
 
 let app: TestApp;
 let operator: SignedInTestUser;
@@ -35,6 +38,8 @@ const auditOf = async (action: string) =>
     )
   ).auditLog.nodes;
 
+const VIEWER = "{ viewer { organization { name } } }";
+
 const rename = async (id: string, name: string) =>
   (await operator.queryData(RENAME, { id: toTypedId("org", id), name })).renameOrganization;
 
@@ -59,6 +64,17 @@ describe("renameOrganization", () => {
         organization: { id: subject },
       },
     ]);
+  });
+
+  it("reaches the keys of the organisation, which remember its name", async () => {
+    const { id, key } = await app.createOrganization("contractor");
+    const nameOf = async () => (await queryData(app, VIEWER, { key })).viewer.organization.name;
+    // The first polls for changed keys drop a new key from memory.
+    await nameOf();
+    await pause(3 * POLL_INTERVAL_MS);
+    await nameOf();
+    await rename(id, `Renamed ${id}`);
+    await eventually(async () => expect(await nameOf()).toBe(`Renamed ${id}`));
   });
 
   it("rejects a name that another organisation has, an empty one and a test organisation", async () => {

@@ -77,20 +77,22 @@ export interface JobStats {
   truncated: boolean;
 }
 
+/** `forCounters`: keeps the plan of a statement, because making it takes longer than reading the counters. */
 export async function jobStats(
   queryable: Queryable,
   principal: Principal,
   query: JobStatsQuery,
+  forCounters = queryable,
 ): Promise<JobStats> {
   const problem = groupKeyProblem(query.groupBy);
   if (problem) throw badRequest([{ location: "query", field: "groupBy", ...problem }]);
   const { groups: hasGroups } = query.include;
   const totalOnly = { groups: false, pieceQuantity: false, weight: false };
-  const statement = statsStatement(
-    principal,
-    hasGroups ? query : { ...query, groupBy: [], include: totalOnly },
-  );
-  const rows = await queryable.query<JobStatsGroup & { total: number }>(statement);
+  const grouping = hasGroups ? query : { ...query, groupBy: [], include: totalOnly };
+  const counted = groupCountersSql(principal, grouping);
+  const statement = statsStatement(grouping, counted ?? groupJobsSql(principal, grouping));
+  const reader = counted ? forCounters : queryable;
+  const rows = await reader.query<JobStatsGroup & { total: number }>(statement);
   const total = rows[0]?.total ?? 0;
   const groups = hasGroups ? rows.slice(0, MAX_GROUPS).map(toGroup) : [];
   return { total, groups, truncated: rows.length > MAX_GROUPS };
@@ -108,15 +110,15 @@ export function groupKeyProblem(keys: readonly GroupKey[]): Pick<Problem, "code"
   return null;
 }
 
-function statsStatement(principal: Principal, query: JobStatsQuery): Sql {
-  const keys = query.groupBy.map((_, index) => `key${index}`);
+function statsStatement({ groupBy }: JobStatsQuery, grouped: Sql): Sql {
+  const keys = groupBy.map((_, index) => `key${index}`);
   const ordering = ["count desc", ...keys.map((key) => `${key}::text collate "C" nulls last`)];
-  const labels = query.groupBy.map((name, index) => {
+  const labels = groupBy.map((name, index) => {
     const { label }: GroupKeySource = groupKeys[name];
     return label ? label(`key${index}`) : `key${index}::text`;
   });
   return sql`
-    with grouped as (${groupCountersSql(principal, query) ?? groupJobsSql(principal, query)}),
+    with grouped as (${grouped}),
     largest as (
       select *, (sum(count) over ())::int as total from grouped
       order by ${raw(ordering.join(", "))} limit ${raw(String(MAX_GROUPS + 1))}

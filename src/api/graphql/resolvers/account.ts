@@ -21,6 +21,7 @@ import {
   toAccountRequestNode,
   toAuditEntryNode,
   toInvitationNode,
+  toOrganizationNode,
   toSavedViewNode,
   toUserNode,
   uuidOf,
@@ -144,8 +145,8 @@ export const mail: MailResolvers = {
 
 export const viewer: ViewerResolvers = {
   kind: ({ organizationType }) => organizationType ?? "operator",
-  organization: ({ organizationId }, _args, { loaders }) =>
-    organizationId === null ? null : loaders.load("organizations", organizationId),
+  organization: ({ organizationId: id, organizationName: name, organizationType: type }) =>
+    id === null ? null : toOrganizationNode({ id, name, type }),
   user: (principal, _args, { loaders }) =>
     isSessionPrincipal(principal) ? loaders.load("users", principal.user.id) : null,
   mode: (principal) => (isTestPrincipal(principal) ? "test" : "live"),
