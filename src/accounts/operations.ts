@@ -44,6 +44,7 @@ const role = z.enum([...userRoles, "member"]).transform((name) => (name === "mem
 /** Of a member's organisation, by its owners, or of the operators. */
 const ofOwner = { access: owner, fresh: false, params: byId } as const;
 const ofOperator = { access: administrator, fresh: false, params: byId } as const;
+const ofSignedInOperator = { access: { role: ["operator"], scopes: [] }, params: byId } as const;
 /** Operators have no organisation, and their days are in UTC. */
 const ofOrganization = { access: { ...owner, role: ["owner"] }, fresh: false } as const;
 /** Saved views are a tool of those who work on jobs. */
@@ -162,11 +163,16 @@ export const memberOperations: readonly Operation<Services>[] = [
     run: ({ suspensions }, operator, { id, name }) => suspensions.rename(operator, id, name),
   }),
   operation({
+    ...ofSignedInOperator,
+    name: "viewAsOrganization",
+    fresh: false,
+    run: ({ suspensions }, operator, { id }) => suspensions.view(operator, id),
+  }),
+  operation({
+    ...ofSignedInOperator,
     name: "resetMemberTwoFactor",
-    // Not for keys: an operator must have checked who asks for it.
-    access: { role: ["operator"], scopes: [] },
+    // An operator must have checked who asks for it.
     fresh: true,
-    params: byId,
     run: ({ members }, operator, { id }) => members.resetTwoFactor(operator, id),
   }),
   operation({

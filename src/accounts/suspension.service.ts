@@ -1,4 +1,4 @@
-/** Suspends, restores and renames organisations, for operators. */
+/** Suspends, restores, renames and views organisations, for operators. */
 import { randomUUID } from "node:crypto";
 import { UniqueConstraintViolationException } from "@mikro-orm/postgresql";
 import { setName, setSuspended } from "../api-keys/api.ts";
@@ -50,6 +50,22 @@ export class SuspensionService {
     });
   }
 
+  /** Lets the operator's session view the live organisation as its viewers see it, in the mode `partner`. */
+  async view(
+    context: AuditContext & { readonly sessionId?: string },
+    typedId: string,
+  ): Promise<Organization> {
+    const id = toUuid(typedId);
+    return await this.#context.database.transactional(async (em) => {
+      const organization = await em.findOne(Organization, { id, liveOrganization: null });
+      if (!organization) throw noSuchOrganization();
+      await em.nativeUpdate(UserSession, { id: context.sessionId ?? null }, { viewedOrganizationId: id });
+      const event = { action: "organization.viewed", organizationId: id, subject: typedId };
+      await recordAuditEvent(em, { ...context, ...event });
+      return organization;
+    });
+  }
+
   async #setSuspended(
     context: AuditContext,
     typedId: string,
@@ -75,6 +91,10 @@ export class SuspensionService {
 
 function toUuid(typedId: string): string {
   const id = fromTypedId("org", typedId);
-  if (id === null) throw new AppError("NotFoundException", "There is no such organisation");
+  if (id === null) throw noSuchOrganization();
   return id;
+}
+
+function noSuchOrganization(): AppError {
+  return new AppError("NotFoundException", "There is no such organisation");
 }

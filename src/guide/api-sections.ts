@@ -164,6 +164,7 @@ export const rootFieldSections: Readonly<Record<string, GuideSection>> = {
   suspendOrganization: organizations,
   restoreOrganization: organizations,
   renameOrganization: organizations,
+  viewAsOrganization: organizations,
   resetMemberTwoFactor: organizations,
   resendMail: outbox,
   upsertJobStatus: statuses,

@@ -22,6 +22,8 @@ export type RequestPrincipal = Principal &
     readonly rateLimits: RateLimitOverrides | null;
     readonly requestId: string;
     readonly ipAddress: string | null;
+    /** A UUID; absent for a key. */
+    readonly sessionId?: string;
     /** Absent for a key. */
     readonly user?: { readonly role: UserRole };
   };

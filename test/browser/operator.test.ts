@@ -6,6 +6,7 @@ import { createTestUser, type TestUser } from "../support/accounts/session-clien
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
 import type { SharedApp } from "../support/app/shared-app.ts";
+import { findPageProblems } from "../support/browser/axe.ts";
 import { startConsole, startWorkingConsole } from "../support/browser/shared-console.ts";
 import {
   BROWSER_START_TIMEOUT_MS,
@@ -165,3 +166,25 @@ async function emptyOrganization(): Promise<string> {
     returning id`);
   return row?.id as string;
 }
+
+it("views the console as a partner, read-only, and stops", async () => {
+  const { page, pageErrors } = await openTab(app, { user: operator });
+  const viewed = await app.createOrganization("agent");
+  await app.createJobs(viewed, [{ markingNumber: "VIEWED-1" }]);
+  await page.goto(pageOf(viewed));
+  await page.getByRole("button", { name: "View as partner…" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "View as partner" }).click();
+  const band = page.getByText(`You see what viewers of ${viewed.name} see`);
+  await expectVisible(band);
+  await page.getByRole("link", { name: "Jobs", exact: true }).click();
+  await expectVisible(page.getByRole("link", { name: "VIEWED-1" }));
+  expect(await page.getByRole("checkbox").count()).toBe(0);
+  expect(await page.getByRole("link", { name: "Organisations" }).count()).toBe(0);
+  expect(await findPageProblems(page)).toEqual([]);
+  await page.reload();
+  await expectVisible(band);
+  await page.getByRole("button", { name: "Stop viewing" }).click();
+  await expectVisible(page.getByRole("heading", { level: 1, name: viewed.name }));
+  await band.waitFor({ state: "detached" });
+  expect(pageErrors).toEqual([]);
+});

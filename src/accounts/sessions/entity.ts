@@ -27,6 +27,8 @@ export const UserSession = defineEntity({
     provider: p.text().nullable(),
     createdAt: p.datetime(3),
     updatedAt: p.datetime(3),
+    /** The organisation that an operator views as its members see it (a UUID). */
+    viewedOrganizationId: p.uuid().nullable(),
     /** The absolute expiry; use doesn't extend it. */
     expiresAt: p.datetime(3),
     /** Updated at most once a minute. */

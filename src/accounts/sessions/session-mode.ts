@@ -1,8 +1,8 @@
-/** The data that a request of the console asks for: live, or one side of the organisation's test data. */
+/** The data that a request of the console asks for: live, one side of the organisation's test data, or that of a partner. */
 import { badRequest, type Problem } from "../../core/errors.ts";
 
-/** `test` is the side of the organisation's own type. */
-const sessionModes = ["live", "test", "test:agent", "test:contractor"] as const;
+/** `test` is the side of the organisation's own type; `partner` the organisation that the operator of the session views. */
+const sessionModes = ["live", "test", "test:agent", "test:contractor", "partner"] as const;
 export type SessionMode = (typeof sessionModes)[number];
 
 /** The header of requests and the member of `connection_init`. Absent: live. */

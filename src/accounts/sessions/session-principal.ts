@@ -2,6 +2,7 @@
 import type { Scope } from "../../api-keys/api.ts";
 import { AppError } from "../../core/errors.ts";
 import type { OperatorPrincipal, OrganizationPrincipal } from "../../core/principal.ts";
+import type { ViewedOrganization } from "./verifier.sql.ts";
 import type { OrganizationMode, UserRole } from "../../organizations/api.ts";
 
 export interface SignedInUser {
@@ -27,6 +28,8 @@ interface SessionGrant {
   readonly sessionExpiresAt: Date;
   /** When the user last entered the password, and a code with two-factor. */
   readonly authenticatedAt: Date;
+  /** The organisation that the operator can view in the mode `partner`. */
+  readonly viewed: ViewedOrganization | null;
   readonly user: SignedInUser;
 }
 

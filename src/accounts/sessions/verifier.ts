@@ -51,7 +51,7 @@ export class SessionVerifier {
   /** As `verify`, for the session with this uuid, without counting as use: for connections that stay open. */
   async revalidate(sessionId: string, mode: SessionMode = "live"): Promise<SessionPrincipal> {
     const row = await this.#read({ id: sessionId }, mode);
-    return requireTwoFactor(toPrincipal(row, this.#context.twoFactorPolicy));
+    return requireTwoFactor(this.#toPrincipal(row, mode));
   }
 
   /** As `verify`, but allows users who must still turn on two-factor authentication: for managing their own account. */
@@ -60,7 +60,7 @@ export class SessionVerifier {
     ipAddress: string,
     mode: SessionMode = "live",
   ): Promise<SessionPrincipal> {
-    const { database, clock, authSecret, twoFactorPolicy } = this.#context;
+    const { database, clock, authSecret } = this.#context;
     const token = readSignedCookie(cookie, SESSION_COOKIE, authSecret);
     if (!token) throw notSignedInError();
     const row = await this.#read({ token }, mode);
@@ -71,7 +71,7 @@ export class SessionVerifier {
     );
     if (clock.now() - savedAtMs >= TOUCH_INTERVAL_MS)
       await updateLastSeen(database, { id: row.id, ipAddress, now: new Date(clock.now()).toISOString() });
-    return toPrincipal(row, twoFactorPolicy);
+    return this.#toPrincipal(row, mode);
   }
 
   async #read(session: { token: string } | { id: string }, mode: SessionMode): Promise<SessionRow> {
@@ -83,8 +83,14 @@ export class SessionVerifier {
         "ForbiddenException",
         "Your organisation is suspended. Contact the operator of this service.",
       );
+    if (mode === "partner") return row;
     if (mode !== "live" && row.organization_id === null) throw noTestMode(row);
     return row;
+  }
+
+  #toPrincipal(row: SessionRow, mode: SessionMode): SessionPrincipal {
+    const principal = toPrincipal(row, this.#context.twoFactorPolicy);
+    return mode === "partner" ? asViewer(principal) : principal;
   }
 }
 
@@ -105,6 +111,23 @@ function noTestMode({ role }: Pick<SessionRow, "role">): AppError {
   );
 }
 
+/** The operator as a viewer of the organisation: reads what its members see, and changes nothing. */
+function asViewer({ viewed, ...principal }: SessionPrincipal): SessionPrincipal {
+  if (!viewed)
+    throw new AppError("ForbiddenException", "Choose View as partner on the page of an organisation first");
+  const { id: organizationId, name: organizationName, type: organizationType, timeZone } = viewed;
+  return {
+    ...principal,
+    scopes: scopesOf("viewer", "live"),
+    user: { ...principal.user, role: "viewer" },
+    viewed: null,
+    organizationId,
+    organizationName,
+    organizationType,
+    timeZone,
+  };
+}
+
 function isExpired(row: Pick<SessionRow, "expires_at" | "last_seen_at">, nowMs: number): boolean {
   const session = { expiresAt: new Date(row.expires_at), lastSeenAt: new Date(row.last_seen_at) };
   return !isActive(session, nowMs);
@@ -120,6 +143,7 @@ function toPrincipal(row: SessionRow, twoFactorPolicy: TwoFactorPolicy): Session
     sessionId: row.id,
     sessionExpiresAt: new Date(row.expires_at),
     authenticatedAt: new Date(row.authenticated_at),
+    viewed: row.viewed,
     user: {
       id: row.user_id,
       name: row.name,

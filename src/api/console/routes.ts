@@ -149,7 +149,7 @@ async function toSessionWire(
   principal: SessionPrincipal,
 ) {
   const { user, scopes, sessionId, sessionExpiresAt } = principal;
-  const { organizationId, organizationName: name, organizationType: type, timeZone } = principal;
+  const { organizationId, organizationName: name, organizationType: type, timeZone, viewed } = principal;
   return {
     user: {
       id: toTypedId("usr", user.id),
@@ -164,12 +164,17 @@ async function toSessionWire(
     organization:
       organizationId === null
         ? null
-        : { id: toTypedId("org", organizationId), name, type, time_zone: timeZone ?? "UTC" },
+        : toOrganizationWire({ id: organizationId, name, type, timeZone: timeZone ?? "UTC" }),
+    viewed: viewed && toOrganizationWire(viewed),
     scopes,
     test_scopes: organizationId === null ? [] : scopesOf(user.role, "test"),
     session_id: sessionId,
     expires_at: sessionExpiresAt.toISOString(),
   };
+}
+
+function toOrganizationWire({ id, name, type, timeZone }: NonNullable<SessionPrincipal["viewed"]>) {
+  return { id: toTypedId("org", id), name, type, time_zone: timeZone };
 }
 
 function toListedSession(session: UserSession, currentId: string) {

@@ -1337,6 +1337,11 @@ export type Mutation = {
    */
   readonly renameOrganization: OrganizationPayload;
   /**
+   * Lets the session of a signed-in operator view an organisation as its viewers see it: requests with the header
+   * `x-waymark-mode: partner` read its data and change nothing. The audit log records it, and the organisation's owners see that.
+   */
+  readonly viewAsOrganization: OrganizationPayload;
+  /**
    * Turns off two-factor authentication of a member of an organisation and removes their passkeys, ends their sessions and mails
    * them. For signed-in operators, not API keys. Needs a recent sign-in.
    */
@@ -1634,6 +1639,12 @@ export type MutationRestoreOrganizationArgs = {
 export type MutationRenameOrganizationArgs = {
   id: Scalars['ID']['input'];
   name: Scalars['String']['input'];
+};
+
+
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
+export type MutationViewAsOrganizationArgs = {
+  id: Scalars['ID']['input'];
 };
 
 
@@ -2385,7 +2396,7 @@ export type ResetMemberTwoFactorPayload = {
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** Result of `setTimeZone`, `suspendOrganization`, `restoreOrganization` and `renameOrganization`. */
+/** Result of `setTimeZone`, `suspendOrganization`, `restoreOrganization`, `renameOrganization` and `viewAsOrganization`. */
 export type OrganizationPayload = {
   /** The current organisation; null if the mutation was rejected. */
   readonly organization: Maybe<Organization>;
@@ -3543,6 +3554,7 @@ export type MutationResolvers<ContextType = GraphqlContext, ParentType extends R
   suspendOrganization?: Resolver<ResolversTypes['OrganizationPayload'], ParentType, ContextType, RequireFields<MutationSuspendOrganizationArgs, 'id' | 'reason'>>;
   restoreOrganization?: Resolver<ResolversTypes['OrganizationPayload'], ParentType, ContextType, RequireFields<MutationRestoreOrganizationArgs, 'id'>>;
   renameOrganization?: Resolver<ResolversTypes['OrganizationPayload'], ParentType, ContextType, RequireFields<MutationRenameOrganizationArgs, 'id' | 'name'>>;
+  viewAsOrganization?: Resolver<ResolversTypes['OrganizationPayload'], ParentType, ContextType, RequireFields<MutationViewAsOrganizationArgs, 'id'>>;
   resetMemberTwoFactor?: Resolver<ResolversTypes['ResetMemberTwoFactorPayload'], ParentType, ContextType, RequireFields<MutationResetMemberTwoFactorArgs, 'id'>>;
   resendMail?: Resolver<ResolversTypes['ResendMailPayload'], ParentType, ContextType, RequireFields<MutationResendMailArgs, 'id'>>;
   upsertJobStatus?: Resolver<ResolversTypes['UpsertJobStatusPayload'], ParentType, ContextType, RequireFields<MutationUpsertJobStatusArgs, 'input'>>;

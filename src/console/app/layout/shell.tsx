@@ -3,8 +3,8 @@
  * the user's identity.
  */
 import { ApolloProvider } from "@apollo/client/react";
-import { Burger, Group, CloseButton } from "@mantine/core";
-import { Outlet, useMatches, useRouter } from "@tanstack/react-router";
+import { Burger, Group, CloseButton, UnstyledButton } from "@mantine/core";
+import { Outlet, useMatches, useNavigate, useRouter } from "@tanstack/react-router";
 import { Fragment, lazy, Suspense, useMemo, useRef, useEffect, type MouseEvent, type RefObject } from "react";
 import { Brand } from "../../components/layout/brand.tsx";
 import { OfflineBanner } from "../../components/status/offline-banner.tsx";
@@ -22,7 +22,7 @@ import {
 import { api, ApiError } from "../api/client.ts";
 import classes from "./shell.module.css";
 import { SideBar } from "./side-bar.tsx";
-import { IconTestPipe } from "@tabler/icons-react";
+import { IconEye, IconTestPipe } from "@tabler/icons-react";
 import { GuideLink } from "../../components/layout/guide-link.tsx";
 import { guide } from "../guide/guide-pages.ts";
 
@@ -65,7 +65,7 @@ function SessionShell({ session }: { session: Session }) {
 /** Loads the session. Leaves test mode if the organisation has no test data, as after a restore of an older backup. */
 async function reload(store: SessionStore): Promise<void> {
   await store.load();
-  if (store.mode() === "live") return;
+  if (store.mode() !== "test") return;
   await api.post("auth/test-mode").catch((error: unknown) => {
     if (error instanceof ApiError && error.status === 403) store.setMode("live");
   });
@@ -85,7 +85,7 @@ function ShellLayout({ session }: { session: Session }) {
       </aside>
       <div className={classes.column}>
         <OfflineBanner />
-        <TestModeBand />
+        <ModeBand session={session} />
         <Group component="header" className={classes.top} wrap="nowrap">
           <Burger
             size="sm"
@@ -161,11 +161,12 @@ function NavigationDrawer({ ref, session }: NavigationDrawerProps) {
   );
 }
 
-/** A band at the top of each page, and a frame around the window, in test mode. */
-function TestModeBand() {
+/** A band at the top of each page, and a frame around the window, unless the mode is live. */
+function ModeBand({ session }: { session: Session }) {
   const mode = useMode();
   return (
     <div role="status">
+      {mode === "partner" && session.organization && <PartnerBand organization={session.organization} />}
       {mode === "test" && (
         <div className={classes.band}>
           <IconTestPipe size={18} stroke={1.7} aria-hidden="true" />
@@ -173,6 +174,24 @@ function TestModeBand() {
           <GuideLink page={guide.testMode} c="inherit" />
         </div>
       )}
+    </div>
+  );
+}
+
+function PartnerBand({ organization: { id, name } }: { organization: NonNullable<Session["organization"]> }) {
+  const store = useSessionStore();
+  const navigate = useNavigate();
+  const stop = async (): Promise<void> => {
+    store.setMode("live");
+    await navigate({ to: "/operator/organizations/$id", params: { id } });
+  };
+  return (
+    <div className={classes.band}>
+      <IconEye size={18} stroke={1.7} aria-hidden="true" />
+      <span>You see what viewers of {name} see, and can change nothing</span>
+      <UnstyledButton fz="sm" td="underline" onClick={() => void stop()}>
+        Stop viewing
+      </UnstyledButton>
     </div>
   );
 }

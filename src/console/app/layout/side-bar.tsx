@@ -20,14 +20,15 @@ interface SideBarProps {
 }
 
 export function SideBar({ session, help }: SideBarProps) {
+  const mode = useMode();
   return (
     <div className={classes.root}>
       <Link to="/" className={classes.brand} aria-label="Waymark dashboard">
         <Brand />
       </Link>
-      {session.organization && <ModeSwitch />}
+      {session.organization && mode !== "partner" && <ModeSwitch />}
       <nav aria-label="Main" className={classes.nav}>
-        {navigationFor(session, useMode()).map((group) => (
+        {navigationFor(session, mode).map((group) => (
           <NavSection key={group.title ?? ""} group={group} />
         ))}
       </nav>

@@ -20,13 +20,22 @@ export interface Session {
     /** Single sign-on opened the session. */
     by_sso: boolean;
   };
-  /** Null for an operator. */
-  organization: { id: string; name: string; type: "agent" | "contractor"; time_zone: string } | null;
+  /** Null for an operator who does not view one. */
+  organization: SessionOrganization | null;
+  /** The organisation that an operator can view. */
+  viewed: SessionOrganization | null;
   /** In the store: of the current mode. */
   scopes: readonly Scope[];
   test_scopes: readonly Scope[];
   session_id: string;
   expires_at: string;
+}
+
+interface SessionOrganization {
+  id: string;
+  name: string;
+  type: "agent" | "contractor";
+  time_zone: string;
 }
 
 export interface SessionStore {
@@ -44,7 +53,7 @@ export interface SessionStore {
   watchInput: (hasInput: () => boolean) => void;
   /** Live if no user is signed in, and for operators. */
   mode: () => Mode;
-  /** For users of an organisation. `POST /auth/test-mode` must have succeeded before. */
+  /** `test`: for users of an organisation, after `POST /auth/test-mode`. `partner`: for operators, after `viewAsOrganization`. */
   setMode: (mode: Mode) => void;
   subscribe: (listener: () => void) => () => void;
 }
@@ -59,26 +68,23 @@ export function createSessionStore(): SessionStore {
   let hasInput = noInput;
   const listeners = new Set<() => void>();
   const emit = (): void => {
-    session = loaded && mode === "test" ? { ...loaded, scopes: loaded.test_scopes } : loaded;
+    session = loaded && inMode(loaded, mode);
     for (const listener of listeners) listener();
   };
   const set = (next: Session | null): void => {
     // Listeners reload everything, so skip them if nothing changed.
     if (JSON.stringify(next) === JSON.stringify(loaded)) return;
     if (next) endReason = null;
-    if (next?.user.id !== loaded?.user.id) mode = next?.organization ? readMode(next.user.id) : "live";
+    if (next?.user.id !== loaded?.user.id) mode = next ? readMode(next.user.id) : "live";
+    if (next && (mode === "partner" ? !next.viewed : !next.organization)) mode = "live";
     loaded = next;
     emit();
   };
-  const read = async (): Promise<Session | null> => {
-    try {
-      return await fetchSession();
-    } catch (error) {
-      if (!(error instanceof ApiError) || (error.status !== 401 && error.status !== 403)) throw error;
-      if (error.status === 403) endReason = error.message;
+  const read = (): Promise<Session | null> =>
+    fetchSession().catch((error: unknown) => {
+      endReason = refusalOf(error) ?? endReason;
       return null;
-    }
-  };
+    });
   const end = async (): Promise<boolean> => {
     const isBack = session !== null && hasInput() && (await reauthentication.request("ended"));
     if (session && !isBack) endReason ??= "Your session has ended. Sign in again to continue.";
@@ -110,6 +116,27 @@ export function createSessionStore(): SessionStore {
       return () => listeners.delete(listener);
     },
   };
+}
+
+/** The session as pages use it. The server enforces the same. */
+function inMode(session: Session, mode: Mode): Session {
+  if (mode === "test") return { ...session, scopes: session.test_scopes };
+  if (mode !== "partner") return session;
+  const { user, viewed: organization } = session;
+  return {
+    ...session,
+    organization,
+    user: { ...user, role: "viewer" },
+    scopes: ["jobs:read"],
+    test_scopes: [],
+  };
+}
+
+/** Why the server rejected the session: null without one, a sentence if it says so. Throws every other error. */
+function refusalOf(error: unknown): string | null {
+  if (error instanceof ApiError && error.status === 401) return null;
+  if (error instanceof ApiError && error.status === 403) return error.message;
+  throw error;
 }
 
 /** The page contains the session of its own request. Throws ApiError: 401 without a session, 403 if it is rejected. */

@@ -18,6 +18,7 @@ export const auditActionLabels: Readonly<Record<string, string>> = {
   "organization.suspended": "Suspended an organisation",
   "organization.restored": "Restored an organisation",
   "organization.renamed": "Renamed an organisation",
+  "organization.viewed": "Viewed the console as an organisation",
   "organization.time_zone_changed": "Changed the time zone",
   "test_data.deleted": "Deleted test data",
   "session.opened": "Signed in",

@@ -24,6 +24,7 @@ import { EndpointsPart, KeysPart } from "./organization.parts.tsx";
 import { OrganizationStatusBadge } from "./organizations.page.tsx";
 import { RenameAction } from "./rename.action.tsx";
 import { SuspensionAction } from "./suspension.action.tsx";
+import { ViewAction } from "./view.action.tsx";
 
 const route = getRouteApi("/console/operator/organizations/$id");
 
@@ -64,6 +65,7 @@ function OrganizationView({ overview, onChange }: OrganizationViewProps) {
         back={back}
         actions={
           <>
+            <ViewAction organization={organization} />
             <RenameAction organization={organization} />
             <SuspensionAction organization={organization} />
           </>
