@@ -108,6 +108,7 @@ export const typeSections: Readonly<Record<string, GuideSection>> = {
   WebhookDeliveryOrigin: deliveryLog,
   ReplaySelection: section("guide/webhooks/deliveries", "Replay a time range"),
   OrganizationOverview: organizations,
+  OrganizationStorage: organizations,
   OrganizationActivity: organizations,
   OrganizationAttention: organizations,
   AttentionReason: organizations,

@@ -45,6 +45,20 @@ export function formatDecimals(number: number, maximumFractionDigits: number): s
   return number.toLocaleString(LOCALE, { maximumFractionDigits });
 }
 
+const units = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
+
+/** For example "1.2 GB", in powers of 1,000. */
+export function formatBytes(bytes: number): string {
+  const power = bytes < 1 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), units.length - 1);
+  const style = {
+    style: "unit",
+    unit: units[power],
+    unitDisplay: "short",
+    maximumFractionDigits: 1,
+  } as const;
+  return new Intl.NumberFormat(LOCALE, style).format(bytes / 1_000 ** power);
+}
+
 export function formatPercent(share: number): string {
   return share.toLocaleString(LOCALE, { style: "percent", maximumFractionDigits: 1 });
 }

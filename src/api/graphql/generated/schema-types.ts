@@ -2726,8 +2726,27 @@ export type OrganizationOverview = {
   readonly requestsInWeek: RequestCounts;
   /** Live API requests of the last 30 days in UTC, including today, or of the retention time if that is shorter. */
   readonly requestsInMonth: RequestCounts;
+  /** What it stores in PostgreSQL. Select it alone: it reads a sample of each table. */
+  readonly storage: OrganizationStorage;
   /** The default rate limits of its API keys, by class of request. Empty if unlimited. */
   readonly rateLimits: ReadonlyArray<RateLimit>;
+};
+
+/**
+ * Bytes that an organisation uses in PostgreSQL, test data and indexes included. An estimate from a sample of at most 16 MB of
+ * each table, so a small share of a large table may be missing.
+ */
+export type OrganizationStorage = {
+  /** Jobs of an agent. A contractor has none: jobs belong to their agent. */
+  readonly jobs: Scalars['Float']['output'];
+  /** Events of these jobs. */
+  readonly events: Scalars['Float']['output'];
+  /** Webhook deliveries and their attempts. */
+  readonly deliveries: Scalars['Float']['output'];
+  /** The request log. */
+  readonly requestLog: Scalars['Float']['output'];
+  /** The audit log. */
+  readonly auditLog: Scalars['Float']['output'];
 };
 
 /** Numbers of the jobs that an organisation sees. */
@@ -3027,6 +3046,7 @@ export type ResolversTypes = ResolversObject<{
   OrganizationActivity: ResolverTypeWrapper<OrganizationActivity>;
   RequestCounts: ResolverTypeWrapper<RequestCounts>;
   OrganizationOverview: ResolverTypeWrapper<OrganizationNode>;
+  OrganizationStorage: ResolverTypeWrapper<OrganizationStorage>;
   JobCounts: ResolverTypeWrapper<JobCounts>;
   OrganizationAttention: ResolverTypeWrapper<Attention>;
   AttentionReason: AttentionReason;
@@ -3166,6 +3186,7 @@ export type ResolversParentTypes = ResolversObject<{
   OrganizationActivity: OrganizationActivity;
   RequestCounts: RequestCounts;
   OrganizationOverview: OrganizationNode;
+  OrganizationStorage: OrganizationStorage;
   JobCounts: JobCounts;
   OrganizationAttention: Attention;
 }>;
@@ -4003,7 +4024,16 @@ export type OrganizationOverviewResolvers<ContextType = GraphqlContext, ParentTy
   jobs?: Resolver<ResolversTypes['JobCounts'], ParentType, ContextType>;
   requestsInWeek?: Resolver<ResolversTypes['RequestCounts'], ParentType, ContextType>;
   requestsInMonth?: Resolver<ResolversTypes['RequestCounts'], ParentType, ContextType>;
+  storage?: Resolver<ResolversTypes['OrganizationStorage'], ParentType, ContextType>;
   rateLimits?: Resolver<ReadonlyArray<ResolversTypes['RateLimit']>, ParentType, ContextType>;
+}>;
+
+export type OrganizationStorageResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['OrganizationStorage'] = ResolversParentTypes['OrganizationStorage']> = ResolversObject<{
+  jobs?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  events?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  deliveries?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  requestLog?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  auditLog?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
 }>;
 
 export type JobCountsResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['JobCounts'] = ResolversParentTypes['JobCounts']> = ResolversObject<{
@@ -4126,6 +4156,7 @@ export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   OrganizationActivity?: OrganizationActivityResolvers<ContextType>;
   RequestCounts?: RequestCountsResolvers<ContextType>;
   OrganizationOverview?: OrganizationOverviewResolvers<ContextType>;
+  OrganizationStorage?: OrganizationStorageResolvers<ContextType>;
   JobCounts?: JobCountsResolvers<ContextType>;
   OrganizationAttention?: OrganizationAttentionResolvers<ContextType>;
 }>;

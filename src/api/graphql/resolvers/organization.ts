@@ -3,7 +3,7 @@ import { toApiKeyView } from "../../../api-keys/api.ts";
 import { systemActor } from "../../../core/principal.ts";
 import { invariant } from "../../../core/errors.ts";
 import { fromTypedId, toTypedId } from "../../../core/ids.ts";
-import { organizationsNeedingAttention } from "../../../partners/api.ts";
+import { organizationsNeedingAttention, storageOf } from "../../../partners/api.ts";
 import { listOrganizations, organizationCursor } from "../../../organizations/api.ts";
 import { rateLimitsOf } from "../../../rate-limits/api.ts";
 import { requirePrincipal } from "../authorize.ts";
@@ -67,6 +67,7 @@ export const organizationOverview: OrganizationOverviewResolvers = {
   jobs: async (node, _args, context) => (await numbersOf(node, context)).jobs,
   requestsInWeek: async (node, _args, context) => (await numbersOf(node, context)).requests.week,
   requestsInMonth: async (node, _args, context) => (await numbersOf(node, context)).requests.month,
+  storage: ({ id }, _args, { database }) => storageOf(database, uuidOf("org", id)),
   rateLimits: ({ id }, _args, { services }) =>
     rateLimitsOf(services.limits, { rateLimits: null, partnerId: uuidOf("org", id) }),
 };

@@ -23,6 +23,7 @@ import { MembersPart } from "./organization.members.tsx";
 import { EndpointsPart, KeysPart } from "./organization.parts.tsx";
 import { OrganizationStatusBadge } from "./organizations.page.tsx";
 import { RenameAction } from "./rename.action.tsx";
+import { OrganizationStorage } from "./organization.storage.tsx";
 import { SuspensionAction } from "./suspension.action.tsx";
 import { ViewAction } from "./view.action.tsx";
 
@@ -92,7 +93,10 @@ function OrganizationView({ overview, onChange }: OrganizationViewProps) {
           </section>
         </Stack>
         <div className={classes.aside}>
-          <OrganizationDetails overview={overview} />
+          <Stack gap="lg">
+            <OrganizationDetails overview={overview} />
+            <OrganizationStorage id={id} />
+          </Stack>
         </div>
       </div>
     </>
