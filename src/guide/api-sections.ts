@@ -120,6 +120,7 @@ export const rootFieldSections: Readonly<Record<string, GuideSection>> = {
   requestLog: section("guide/requests", "List requests"),
   usage: section("guide/console", "Requests and usage"),
   auditLog: members,
+  jobsToday: section("guide/console", "The dashboard"),
   savedViews: section("guide/console", "Jobs"),
   organizations,
   organizationOverview: organizations,

@@ -107,6 +107,8 @@ export const typeSections: Readonly<Record<string, GuideSection>> = {
   WebhookDeliveryStatus: deliveryLog,
   WebhookDeliveryOrigin: deliveryLog,
   ReplaySelection: section("guide/webhooks/deliveries", "Replay a time range"),
+  ContractorToday: section("guide/console", "The dashboard"),
+  TodayCounts: section("guide/console", "The dashboard"),
   OrganizationOverview: organizations,
   OrganizationStorage: organizations,
   OrganizationActivity: organizations,

@@ -7,6 +7,7 @@ import {
   type RestOperation,
   restOperation,
 } from "../operations/operation.ts";
+import { userRoles } from "../organizations/api.ts";
 import { getJobStats } from "./counters/operations.ts";
 import { failureReasonView, type JobReferenceData, statusSettings, statusView } from "./reference-data.ts";
 import type { JobService } from "./service.ts";
@@ -101,6 +102,7 @@ export const jobAccess = {
   jobs: listJobs.access,
   jobsByMarkingNumber: lookUpJobs.access,
   jobStats: getJobStats.access,
+  jobsToday: { ...getJobStats.access, role: userRoles } satisfies Access,
   jobStatuses: listStatuses.access,
   failureReasons: listFailureReasons.access,
   updateJob: changeJobs,

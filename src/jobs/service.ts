@@ -6,6 +6,7 @@ import { AppError, badRequest, invariant, type Problem, problemIn } from "../cor
 import { toProblems } from "../core/zod-problems.ts";
 import { partnerOf, type Principal } from "../core/principal.ts";
 import { jobStats, type JobStats, type JobStatsQuery } from "./counters/stats.sql.ts";
+import { jobsToday, type JobsToday } from "./counters/today.sql.ts";
 import { reschedulePatch } from "./due.ts";
 import type { JobReferenceData } from "./reference-data.ts";
 import type { JobRow, OrganizationRow } from "./row.sql.ts";
@@ -119,9 +120,15 @@ export class JobService {
 
   /** At most four queries of one partner run at a time, and eight in all: each may read all of its jobs. Others wait. */
   stats(principal: Principal, query: JobStatsQuery, reader = this.#readerFor(principal)): Promise<JobStats> {
-    const fairnessKey = partnerOf(principal) ?? principal.actor.id ?? "";
     const forCounters = this.#readerFor(principal);
-    return this.#statsSemaphore.run(fairnessKey, () => jobStats(reader, principal, query, forCounters));
+    return this.#statsSemaphore.run(fairnessKey(principal), () =>
+      jobStats(reader, principal, query, forCounters),
+    );
+  }
+
+  /** The jobs due today and the late jobs. Waits as `stats` does. */
+  today(principal: Principal, reader = this.#readerFor(principal)): Promise<JobsToday> {
+    return this.#statsSemaphore.run(fairnessKey(principal), () => jobsToday(reader, principal));
   }
 
   /** The problems with the query parameter `normalized_status`: its codes that are not known statuses. */
@@ -204,6 +211,10 @@ export class JobService {
     const { database, readerFor } = this.#deps;
     return readerFor ? readerFor(principal) : database;
   }
+}
+
+function fairnessKey(principal: Principal): string {
+  return partnerOf(principal) ?? principal.actor.id ?? "";
 }
 
 function toCheckedUpdate(

@@ -132,7 +132,7 @@ describe.each([
   );
 });
 
-it("agent_id and contractor_id select as in GraphQL, for both sides", async () => {
+it("agent_id, contractor_id and has_contractor select as in GraphQL, for both sides", async () => {
   const ids = { agent: toTypedId("org", agent.id), contractor: toTypedId("org", contractor.id) };
   const unknown = "org_01KA2M8D6R4TX0VQ9ZC7JH3EWB";
   for (const { key } of [agent, contractor])
@@ -141,8 +141,10 @@ it("agent_id and contractor_id select as in GraphQL, for both sides", async () =
       ["agent_id", "agentId", [unknown, ids.agent], key === agent.key ? 40 : 14],
       ["contractor_id", "contractorId", [ids.contractor], 14],
       ["contractor_id", "contractorId", [unknown], 0],
+      ["has_contractor", "hasContractor", true, 14],
+      ["has_contractor", "hasContractor", false, key === agent.key ? 26 : 0],
     ] as const) {
-      const { pagination } = expectData(await app.call(`/v1/jobs?${name}=${list.join(",")}`, { key }));
+      const { pagination } = expectData(await app.call(`/v1/jobs?${name}=${String(list)}`, { key }));
       const filter = `{ ${field}: ${JSON.stringify(list)} }`;
       const { jobs } = await queryData(app, `{ jobs(filter: ${filter}) { totalCount } }`, { key });
       expect([pagination.total, jobs.totalCount]).toEqual([total, total]);

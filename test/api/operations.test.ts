@@ -222,6 +222,7 @@ const allowed: Record<string, readonly string[]> = {
   jobs: ["jobs:read", ...people],
   jobsByMarkingNumber: ["jobs:read", ...people],
   jobStats: ["jobs:read", ...people],
+  jobsToday: members,
   jobStatuses: ["jobs:read", ...people],
   failureReasons: ["jobs:read", ...people],
   events: ["jobs:read", ...people],

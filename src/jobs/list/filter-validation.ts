@@ -71,6 +71,7 @@ class FilterValidator {
       this.#checkComparison(key, filter[key] as AnyComparison | null, `${path}.${key}`);
     this.#checkList(valueSchemas.category, filter.statusCategory, `${path}.statusCategory`);
     this.#checkList(valueSchemas.id, filter.contractorId, `${path}.contractorId`);
+    this.#checkValue(z.boolean(), filter.hasContractor, `${path}.hasContractor`);
     this.#checkList(valueSchemas.id, filter.agentId, `${path}.agentId`);
     this.#checkValue(valueSchemas.search, filter.search, `${path}.search`);
     this.#checkValue(z.boolean(), filter.isLate, `${path}.isLate`);

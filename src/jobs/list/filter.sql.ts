@@ -42,6 +42,7 @@ export interface JobFilterTree extends ColumnComparisons {
   statusCategory?: Nullish<readonly JobStatusCategory[]>;
   scheduledDeliveryPending?: Nullish<boolean>;
   contractorId?: Nullish<readonly string[]>;
+  hasContractor?: Nullish<boolean>;
   agentId?: Nullish<readonly string[]>;
   /** True: late as `DUE_RULE` says. False: all other jobs. */
   isLate?: Nullish<boolean>;
@@ -53,7 +54,7 @@ export interface JobFilterTree extends ColumnComparisons {
 }
 
 /** Why: `DUE_RULE`. */
-const dueDate = "coalesce(job.scheduled_delivery_date, job.scheduled_date)";
+export const dueDateSql = "coalesce(job.scheduled_delivery_date, job.scheduled_date)";
 
 /** The filter keys that compare a column with values, or an expression that is no column. */
 export const filterableColumns = {
@@ -67,7 +68,7 @@ export const filterableColumns = {
   providerStatus: { column: "provider_status", kind: "text" },
   scheduledDate: { column: "scheduled_date", kind: "date" },
   scheduledDeliveryDate: { column: "scheduled_delivery_date", kind: "date" },
-  dueDate: { column: "due_date", kind: "date", sql: dueDate },
+  dueDate: { column: "due_date", kind: "date", sql: dueDateSql },
   createdAt: { column: "created_at", kind: "instant" },
   updatedAt: { column: "updated_at", kind: "instant" },
   pieceQuantity: { column: "piece_quantity", kind: "number" },
@@ -105,6 +106,7 @@ export function filterToSql(
     ...ifSet(filter.statusCategory, categorySql),
     ...ifSet(filter.scheduledDeliveryPending, (value) => sql`job.scheduled_delivery_pending = ${value}`),
     ...ifSet(filter.contractorId, (ids) => oneOf(raw("job.contractor_id"), "uuid", ids)),
+    ...ifSet(filter.hasContractor, (isSet) => sql`job.contractor_id is ${raw(isSet ? "not null" : "null")}`),
     ...ifSet(filter.agentId, (ids) => oneOf(raw("job.agent_id"), "uuid", ids)),
     ...ifSet(filter.isLate, (value) => (value ? lateSql(zone) : isNotTrue(lateSql(zone)))),
     ...ifSet(filter.search, (text) => searchSql(text, audience)),
@@ -184,13 +186,11 @@ function categorySql(categories: readonly JobStatusCategory[]): Sql {
     select code from job_status where category = any(${categories}::text[])))`;
 }
 
-/** Today's date in a time zone. */
-function todaySql(zone: string): Sql {
-  return sql`(now() at time zone ${zone}::text)::date`;
-}
+/** Today's date in a time zone. A subquery, because PostgreSQL computes it once and not for each row. */
+export const todaySql = (zone: string): Sql => sql`(select (now() at time zone ${zone}::text)::date)`;
 
 /** Why: `DUE_RULE`. */
-export const lateSql = (zone: string): Sql => sql`(${raw(dueDate)} < ${todaySql(zone)}
+export const lateSql = (zone: string): Sql => sql`(${raw(dueDateSql)} < ${todaySql(zone)}
   and job.normalized_status <> all(array(
     select code from job_status where category in ('success', 'return', 'cancelled'))))`;
 

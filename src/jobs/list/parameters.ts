@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { fromTypedId } from "../../core/ids.ts";
 import {
+  booleanParameter,
   dateTimeParameter,
   listForm,
   listMeta,
@@ -73,6 +74,11 @@ export const otherFilters = {
   ),
   agentId: organizationIds("agents"),
   contractorId: organizationIds("contractors"),
+  hasContractor: booleanParameter.optional().meta({
+    type: "boolean",
+    description: "`false`: jobs without a contractor. `true`: jobs with one.",
+    examples: [false],
+  }),
   createdAtFrom: optionalParameter(dateValue, "Jobs created on or after this day (UTC).", "2026-11-01"),
   createdAtTo: optionalParameter(dateValue, "Jobs created on or before this day (UTC).", "2026-11-30"),
   providerStatus: filterText(255, "Exact match on the carrier's own status.", "DEX03"),
@@ -99,6 +105,7 @@ export function toJobFilter(parameters: Parameters): JobFilterTree {
     statusCategory: parameters.category,
     agentId: parameters.agentId?.map(toUuid),
     contractorId: parameters.contractorId?.map(toUuid),
+    hasContractor: parameters.hasContractor,
     ...equals("providerStatus", parameters.providerStatus),
     ...equals("failureReason", parameters.failureReason),
     ...range("updatedAt", { ...updatedAt, gte: updatedAt.gte ?? since }),

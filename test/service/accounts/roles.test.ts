@@ -35,6 +35,7 @@ const named: Record<string, readonly UserRole[]> = {
   deleteView: ["owner", "dispatcher", "operator"],
   savedViews: ["owner", "dispatcher", "operator"],
   revealWebhookSecret: userRoles,
+  jobsToday: userRoles,
 };
 
 const declared: readonly (readonly [string, ReadAccess])[] = [

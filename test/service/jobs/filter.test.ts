@@ -84,6 +84,7 @@ afterAll(() => reads[Symbol.asyncDispose]());
 function matches(condition: JobFilterTree, job: JobTableRow): boolean {
   const { statusCategory, contractorId, agentId, isLate, search, and, or, not } = condition;
   const pending = condition.scheduledDeliveryPending ?? job.scheduled_delivery_pending;
+  const isAssigned = job.contractor_id !== null;
   const category = categories[job.normalized_status as keyof typeof categories];
   return (
     comparedColumns.every(([key, column]) => comparisonHolds(condition[key] as Comparison, job[column])) &&
@@ -91,6 +92,7 @@ function matches(condition: JobFilterTree, job: JobTableRow): boolean {
     (!statusCategory || statusCategory.includes(category)) &&
     pending === job.scheduled_delivery_pending &&
     (!contractorId || (job.contractor_id !== null && contractorId.includes(job.contractor_id))) &&
+    (condition.hasContractor ?? isAssigned) === isAssigned &&
     (!agentId || agentId.includes(job.agent_id)) &&
     (isLate ?? isJobLate(job)) === isJobLate(job) &&
     (search === undefined || search === null || searchMatches(search, job)) &&
@@ -206,6 +208,7 @@ function leaf(): fc.Arbitrary<JobFilterTree> {
     statusCategory: some(...Object.values(categories)),
     scheduledDeliveryPending: fc.boolean(),
     contractorId: organizations("contractor", "otherContractor", "outsider"),
+    hasContractor: fc.boolean(),
     agentId: organizations("agent", "otherAgent", "outsider"),
     isLate: fc.boolean(),
     search: fc.constantFrom("a", "A", "a%", "_", "STREET aa", "street zz", "\\", "zz", "-1"),

@@ -87,7 +87,7 @@ export function createAttempts({
     Float: ["31.5"],
     Boolean: ["true", "false"],
     DateTime: quoted(["2020-01-01T00:00:00Z", "2040-01-01T00:00:00Z"]),
-    LocalDate: quoted(["2031-05-06"]),
+    LocalDate: quoted(["2021-05-06"]),
   };
   return {
     literalsFor(name, type) {

@@ -61,7 +61,7 @@ export function createMarkedJobs(
     instructions: `${marker} instructions`,
     labels: `${marker} labels`,
     failure_reason: `${marker} reason`,
-    scheduled_date: "2031-05-06",
+    scheduled_date: "2021-05-06",
     weight: 31.5,
     piece_quantity: 77,
   };

@@ -101,6 +101,7 @@ describe("the cost of an operation", () => {
       "{ jobs(first: 10) { nodes { history(first: 5) { nodes { type } } } } }",
     ],
     ["is 50 for jobStats with any selection", 50, "{ jobStats { total groups { count keys { label } } } }"],
+    ["is 50 for jobsToday with any selection", 50, "{ jobsToday { contractors { contractor { name } } } }"],
     [
       "counts each Marking Number of a list",
       6,

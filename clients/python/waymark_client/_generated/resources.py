@@ -83,6 +83,7 @@ class Jobs:
         category: Sequence[Literal["open", "in_progress", "success", "attention", "return", "cancelled"]] | Unset = UNSET,
         agent_id: Sequence[str] | Unset = UNSET,
         contractor_id: Sequence[str] | Unset = UNSET,
+        has_contractor: bool | Unset = UNSET,
         created_at_from: date | Unset = UNSET,
         created_at_to: date | Unset = UNSET,
         provider_status: str | Unset = UNSET,
@@ -139,6 +140,7 @@ class Jobs:
           agent_id: Jobs of one of these agents: IDs, separated by commas or as a repeated parameter.
           contractor_id: Jobs of one of these contractors: IDs, separated by commas or as a repeated
             parameter.
+          has_contractor: `false`: jobs without a contractor. `true`: jobs with one.
           created_at_from: Jobs created on or after this day (UTC).
           created_at_to: Jobs created on or before this day (UTC).
           provider_status: Exact match on the carrier's own status.
@@ -148,7 +150,7 @@ class Jobs:
             `POST /v1/jobs/lookup` says which were not found. Other texts have at most 255 characters.
           headers: Further headers of the request.
         """
-        return self._driver.items(partial(operations.list_jobs, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, category=category, agent_id=agent_id, contractor_id=contractor_id, created_at_from=created_at_from, created_at_to=created_at_to, provider_status=provider_status, q=q), "cursor", headers)
+        return self._driver.items(partial(operations.list_jobs, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, category=category, agent_id=agent_id, contractor_id=contractor_id, has_contractor=has_contractor, created_at_from=created_at_from, created_at_to=created_at_to, provider_status=provider_status, q=q), "cursor", headers)
 
     def list_page(
         self,
@@ -170,6 +172,7 @@ class Jobs:
         category: Sequence[Literal["open", "in_progress", "success", "attention", "return", "cancelled"]] | Unset = UNSET,
         agent_id: Sequence[str] | Unset = UNSET,
         contractor_id: Sequence[str] | Unset = UNSET,
+        has_contractor: bool | Unset = UNSET,
         created_at_from: date | Unset = UNSET,
         created_at_to: date | Unset = UNSET,
         provider_status: str | Unset = UNSET,
@@ -225,6 +228,7 @@ class Jobs:
           agent_id: Jobs of one of these agents: IDs, separated by commas or as a repeated parameter.
           contractor_id: Jobs of one of these contractors: IDs, separated by commas or as a repeated
             parameter.
+          has_contractor: `false`: jobs without a contractor. `true`: jobs with one.
           created_at_from: Jobs created on or after this day (UTC).
           created_at_to: Jobs created on or before this day (UTC).
           provider_status: Exact match on the carrier's own status.
@@ -234,7 +238,7 @@ class Jobs:
             `POST /v1/jobs/lookup` says which were not found. Other texts have at most 255 characters.
           headers: Further headers of the request.
         """
-        return self._driver.call(operations.list_jobs(marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page=page, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, category=category, agent_id=agent_id, contractor_id=contractor_id, created_at_from=created_at_from, created_at_to=created_at_to, provider_status=provider_status, q=q), headers)
+        return self._driver.call(operations.list_jobs(marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page=page, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, category=category, agent_id=agent_id, contractor_id=contractor_id, has_contractor=has_contractor, created_at_from=created_at_from, created_at_to=created_at_to, provider_status=provider_status, q=q), headers)
 
     def get_stats(
         self,
@@ -254,6 +258,7 @@ class Jobs:
         category: Sequence[Literal["open", "in_progress", "success", "attention", "return", "cancelled"]] | Unset = UNSET,
         agent_id: Sequence[str] | Unset = UNSET,
         contractor_id: Sequence[str] | Unset = UNSET,
+        has_contractor: bool | Unset = UNSET,
         created_at_from: date | Unset = UNSET,
         created_at_to: date | Unset = UNSET,
         provider_status: str | Unset = UNSET,
@@ -290,6 +295,7 @@ class Jobs:
           agent_id: Jobs of one of these agents: IDs, separated by commas or as a repeated parameter.
           contractor_id: Jobs of one of these contractors: IDs, separated by commas or as a repeated
             parameter.
+          has_contractor: `false`: jobs without a contractor. `true`: jobs with one.
           created_at_from: Jobs created on or after this day (UTC).
           created_at_to: Jobs created on or before this day (UTC).
           provider_status: Exact match on the carrier's own status.
@@ -299,7 +305,7 @@ class Jobs:
             `POST /v1/jobs/lookup` says which were not found. Other texts have at most 255 characters.
           headers: Further headers of the request.
         """
-        return self._driver.call(operations.get_job_stats(group_by=group_by, sums=sums, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, category=category, agent_id=agent_id, contractor_id=contractor_id, created_at_from=created_at_from, created_at_to=created_at_to, provider_status=provider_status, q=q), headers)
+        return self._driver.call(operations.get_job_stats(group_by=group_by, sums=sums, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, category=category, agent_id=agent_id, contractor_id=contractor_id, has_contractor=has_contractor, created_at_from=created_at_from, created_at_to=created_at_to, provider_status=provider_status, q=q), headers)
 
     def look_up(
         self,
@@ -1431,6 +1437,7 @@ class AsyncJobs:
         category: Sequence[Literal["open", "in_progress", "success", "attention", "return", "cancelled"]] | Unset = UNSET,
         agent_id: Sequence[str] | Unset = UNSET,
         contractor_id: Sequence[str] | Unset = UNSET,
+        has_contractor: bool | Unset = UNSET,
         created_at_from: date | Unset = UNSET,
         created_at_to: date | Unset = UNSET,
         provider_status: str | Unset = UNSET,
@@ -1487,6 +1494,7 @@ class AsyncJobs:
           agent_id: Jobs of one of these agents: IDs, separated by commas or as a repeated parameter.
           contractor_id: Jobs of one of these contractors: IDs, separated by commas or as a repeated
             parameter.
+          has_contractor: `false`: jobs without a contractor. `true`: jobs with one.
           created_at_from: Jobs created on or after this day (UTC).
           created_at_to: Jobs created on or before this day (UTC).
           provider_status: Exact match on the carrier's own status.
@@ -1496,7 +1504,7 @@ class AsyncJobs:
             `POST /v1/jobs/lookup` says which were not found. Other texts have at most 255 characters.
           headers: Further headers of the request.
         """
-        return self._driver.items(partial(operations.list_jobs, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, category=category, agent_id=agent_id, contractor_id=contractor_id, created_at_from=created_at_from, created_at_to=created_at_to, provider_status=provider_status, q=q), "cursor", headers)
+        return self._driver.items(partial(operations.list_jobs, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, category=category, agent_id=agent_id, contractor_id=contractor_id, has_contractor=has_contractor, created_at_from=created_at_from, created_at_to=created_at_to, provider_status=provider_status, q=q), "cursor", headers)
 
     async def list_page(
         self,
@@ -1518,6 +1526,7 @@ class AsyncJobs:
         category: Sequence[Literal["open", "in_progress", "success", "attention", "return", "cancelled"]] | Unset = UNSET,
         agent_id: Sequence[str] | Unset = UNSET,
         contractor_id: Sequence[str] | Unset = UNSET,
+        has_contractor: bool | Unset = UNSET,
         created_at_from: date | Unset = UNSET,
         created_at_to: date | Unset = UNSET,
         provider_status: str | Unset = UNSET,
@@ -1573,6 +1582,7 @@ class AsyncJobs:
           agent_id: Jobs of one of these agents: IDs, separated by commas or as a repeated parameter.
           contractor_id: Jobs of one of these contractors: IDs, separated by commas or as a repeated
             parameter.
+          has_contractor: `false`: jobs without a contractor. `true`: jobs with one.
           created_at_from: Jobs created on or after this day (UTC).
           created_at_to: Jobs created on or before this day (UTC).
           provider_status: Exact match on the carrier's own status.
@@ -1582,7 +1592,7 @@ class AsyncJobs:
             `POST /v1/jobs/lookup` says which were not found. Other texts have at most 255 characters.
           headers: Further headers of the request.
         """
-        return await self._driver.call(operations.list_jobs(marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page=page, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, category=category, agent_id=agent_id, contractor_id=contractor_id, created_at_from=created_at_from, created_at_to=created_at_to, provider_status=provider_status, q=q), headers)
+        return await self._driver.call(operations.list_jobs(marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, page=page, page_size=page_size, cursor=cursor, sort=sort, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, category=category, agent_id=agent_id, contractor_id=contractor_id, has_contractor=has_contractor, created_at_from=created_at_from, created_at_to=created_at_to, provider_status=provider_status, q=q), headers)
 
     async def get_stats(
         self,
@@ -1602,6 +1612,7 @@ class AsyncJobs:
         category: Sequence[Literal["open", "in_progress", "success", "attention", "return", "cancelled"]] | Unset = UNSET,
         agent_id: Sequence[str] | Unset = UNSET,
         contractor_id: Sequence[str] | Unset = UNSET,
+        has_contractor: bool | Unset = UNSET,
         created_at_from: date | Unset = UNSET,
         created_at_to: date | Unset = UNSET,
         provider_status: str | Unset = UNSET,
@@ -1638,6 +1649,7 @@ class AsyncJobs:
           agent_id: Jobs of one of these agents: IDs, separated by commas or as a repeated parameter.
           contractor_id: Jobs of one of these contractors: IDs, separated by commas or as a repeated
             parameter.
+          has_contractor: `false`: jobs without a contractor. `true`: jobs with one.
           created_at_from: Jobs created on or after this day (UTC).
           created_at_to: Jobs created on or before this day (UTC).
           provider_status: Exact match on the carrier's own status.
@@ -1647,7 +1659,7 @@ class AsyncJobs:
             `POST /v1/jobs/lookup` says which were not found. Other texts have at most 255 characters.
           headers: Further headers of the request.
         """
-        return await self._driver.call(operations.get_job_stats(group_by=group_by, sums=sums, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, category=category, agent_id=agent_id, contractor_id=contractor_id, created_at_from=created_at_from, created_at_to=created_at_to, provider_status=provider_status, q=q), headers)
+        return await self._driver.call(operations.get_job_stats(group_by=group_by, sums=sums, marking_number=marking_number, batch_number=batch_number, normalized_status=normalized_status, updated_at_from=updated_at_from, updated_at_to=updated_at_to, scheduled_date_from=scheduled_date_from, scheduled_date_to=scheduled_date_to, updated_since=updated_since, failure_reason=failure_reason, group_code=group_code, category=category, agent_id=agent_id, contractor_id=contractor_id, has_contractor=has_contractor, created_at_from=created_at_from, created_at_to=created_at_to, provider_status=provider_status, q=q), headers)
 
     async def look_up(
         self,

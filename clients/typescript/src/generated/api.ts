@@ -997,6 +997,8 @@ export interface Operations {
       agent_id?: string[] | undefined;
       /** Jobs of one of these contractors: IDs, separated by commas or as a repeated parameter. */
       contractor_id?: string[] | undefined;
+      /** `false`: jobs without a contractor. `true`: jobs with one. */
+      has_contractor?: boolean | undefined;
       /** Jobs created on or after this day (UTC). */
       created_at_from?: string | undefined;
       /** Jobs created on or before this day (UTC). */
@@ -1043,6 +1045,8 @@ export interface Operations {
       agent_id?: string[] | undefined;
       /** Jobs of one of these contractors: IDs, separated by commas or as a repeated parameter. */
       contractor_id?: string[] | undefined;
+      /** `false`: jobs without a contractor. `true`: jobs with one. */
+      has_contractor?: boolean | undefined;
       /** Jobs created on or after this day (UTC). */
       created_at_from?: string | undefined;
       /** Jobs created on or before this day (UTC). */

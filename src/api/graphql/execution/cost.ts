@@ -22,8 +22,9 @@ import type { OperationPlan, PlannedField } from "./operation-plan.ts";
 
 /** Counting all matches costs more than reading one page. */
 const TOTAL_COUNT_COST = 20;
-/** `jobStats` aggregates all matches, regardless of the selected fields. */
+/** `jobStats` and `jobsToday` aggregate all matches, regardless of the selected fields. */
 const STATS_COST = 50;
+const statsTypes = new Set(["JobStats", "JobsToday"]);
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -67,7 +68,7 @@ class CostCalculator {
     this.#checkLists(field, values);
     if (isLeafType(type)) return 0;
     if (isConnection(type)) return this.#connectionCost(field, this.#pageSize(field, values));
-    if (type.name === "JobStats") return STATS_COST;
+    if (statsTypes.has(type.name)) return STATS_COST;
     return this.#objectCost(field, values);
   }
 

@@ -335,6 +335,8 @@ export type JobFilter = {
   readonly scheduledDeliveryPending?: InputMaybe<Scalars['Boolean']['input']>;
   /** By contractor: one of these IDs. */
   readonly contractorId?: InputMaybe<ReadonlyArray<Scalars['ID']['input']>>;
+  /** Whether the job has a contractor. */
+  readonly hasContractor?: InputMaybe<Scalars['Boolean']['input']>;
   /** By agent: one of these IDs. */
   readonly agentId?: InputMaybe<ReadonlyArray<Scalars['ID']['input']>>;
   /** By the day on which the job is due: its confirmed scheduled delivery date, or its scheduled date if that is null. */
@@ -1026,6 +1028,11 @@ export type Query = {
    * the scope `webhooks:manage`.
    */
   readonly auditLog: Maybe<AuditEntryConnection>;
+  /**
+   * The jobs due today and the late jobs, in total and by contractor. Today is the day in your organisation's time zone; for
+   * operators in UTC. For signed-in users, not API keys.
+   */
+  readonly jobsToday: Maybe<JobsToday>;
   /** Your saved views of the job table, by name. For owners, dispatchers and operators, not API keys. */
   readonly savedViews: Maybe<ReadonlyArray<SavedView>>;
   /** All organisations, by name. For operators. */
@@ -2792,6 +2799,38 @@ export type AttentionReason =
   /** No live key was used for 7 days, but one was in the last 90 days. */
   | 'requests_stopped';
 
+/** The jobs due today and the late jobs. */
+export type JobsToday = {
+  /** Today. */
+  readonly day: Scalars['LocalDate']['output'];
+  /** All of them. */
+  readonly total: TodayCounts;
+  /** The same by contractor: first the jobs without one, then the contractors with most jobs, at most 100. */
+  readonly contractors: ReadonlyArray<ContractorToday>;
+};
+
+/** The jobs of one contractor that are due today or late. */
+export type ContractorToday = {
+  /** The contractor; null for jobs without one. */
+  readonly contractor: Maybe<Organization>;
+  /** Their numbers. */
+  readonly counts: TodayCounts;
+};
+
+/** Numbers of jobs. The filters `dueDate`, `statusCategory` and `isLate` find the same jobs. */
+export type TodayCounts = {
+  /** Jobs due today, with any status. The next three are parts of it. */
+  readonly due: Scalars['Int']['output'];
+  /** Those with the status category OPEN or IN_PROGRESS. */
+  readonly toDo: Scalars['Int']['output'];
+  /** Those with the status category SUCCESS. */
+  readonly done: Scalars['Int']['output'];
+  /** Those with the status category ATTENTION: failed or on hold. */
+  readonly attention: Scalars['Int']['output'];
+  /** Late jobs: due before today, and neither delivered nor being returned nor cancelled. */
+  readonly late: Scalars['Int']['output'];
+};
+
 export type WithIndex<TObject> = TObject & Record<string, any>;
 export type ResolversObject<TObject> = WithIndex<TObject>;
 
@@ -3050,6 +3089,9 @@ export type ResolversTypes = ResolversObject<{
   JobCounts: ResolverTypeWrapper<JobCounts>;
   OrganizationAttention: ResolverTypeWrapper<Attention>;
   AttentionReason: AttentionReason;
+  JobsToday: ResolverTypeWrapper<Omit<JobsToday, 'contractors'> & { contractors: ReadonlyArray<ResolversTypes['ContractorToday']> }>;
+  ContractorToday: ResolverTypeWrapper<Omit<ContractorToday, 'contractor'> & { contractor?: Maybe<ResolversTypes['Organization']> }>;
+  TodayCounts: ResolverTypeWrapper<TodayCounts>;
 }>;
 
 /** Mapping between all available schema types and the resolvers parents */
@@ -3189,6 +3231,9 @@ export type ResolversParentTypes = ResolversObject<{
   OrganizationStorage: OrganizationStorage;
   JobCounts: JobCounts;
   OrganizationAttention: Attention;
+  JobsToday: Omit<JobsToday, 'contractors'> & { contractors: ReadonlyArray<ResolversParentTypes['ContractorToday']> };
+  ContractorToday: Omit<ContractorToday, 'contractor'> & { contractor?: Maybe<ResolversParentTypes['Organization']> };
+  TodayCounts: TodayCounts;
 }>;
 
 export type UserResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['User'] = ResolversParentTypes['User']> = ResolversObject<{
@@ -3519,6 +3564,7 @@ export type QueryResolvers<ContextType = GraphqlContext, ParentType extends Reso
   invitations?: Resolver<Maybe<ReadonlyArray<ResolversTypes['Invitation']>>, ParentType, ContextType>;
   singleSignOn?: Resolver<Maybe<ResolversTypes['SingleSignOn']>, ParentType, ContextType>;
   auditLog?: Resolver<Maybe<ResolversTypes['AuditEntryConnection']>, ParentType, ContextType, Partial<QueryAuditLogArgs>>;
+  jobsToday?: Resolver<Maybe<ResolversTypes['JobsToday']>, ParentType, ContextType>;
   savedViews?: Resolver<Maybe<ReadonlyArray<ResolversTypes['SavedView']>>, ParentType, ContextType>;
   organizations?: Resolver<Maybe<ResolversTypes['OrganizationConnection']>, ParentType, ContextType, Partial<QueryOrganizationsArgs>>;
   organizationOverview?: Resolver<Maybe<ResolversTypes['OrganizationOverview']>, ParentType, ContextType, RequireFields<QueryOrganizationOverviewArgs, 'id'>>;
@@ -4053,6 +4099,25 @@ export type OrganizationAttentionResolvers<ContextType = GraphqlContext, ParentT
   refused?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
 }>;
 
+export type JobsTodayResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['JobsToday'] = ResolversParentTypes['JobsToday']> = ResolversObject<{
+  day?: Resolver<ResolversTypes['LocalDate'], ParentType, ContextType>;
+  total?: Resolver<ResolversTypes['TodayCounts'], ParentType, ContextType>;
+  contractors?: Resolver<ReadonlyArray<ResolversTypes['ContractorToday']>, ParentType, ContextType>;
+}>;
+
+export type ContractorTodayResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['ContractorToday'] = ResolversParentTypes['ContractorToday']> = ResolversObject<{
+  contractor?: Resolver<Maybe<ResolversTypes['Organization']>, ParentType, ContextType>;
+  counts?: Resolver<ResolversTypes['TodayCounts'], ParentType, ContextType>;
+}>;
+
+export type TodayCountsResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['TodayCounts'] = ResolversParentTypes['TodayCounts']> = ResolversObject<{
+  due?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  toDo?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  done?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  attention?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  late?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+}>;
+
 export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   User?: UserResolvers<ContextType>;
   JobEvent?: JobEventResolvers<ContextType>;
@@ -4159,5 +4224,8 @@ export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   OrganizationStorage?: OrganizationStorageResolvers<ContextType>;
   JobCounts?: JobCountsResolvers<ContextType>;
   OrganizationAttention?: OrganizationAttentionResolvers<ContextType>;
+  JobsToday?: JobsTodayResolvers<ContextType>;
+  ContractorToday?: ContractorTodayResolvers<ContextType>;
+  TodayCounts?: TodayCountsResolvers<ContextType>;
 }>;
 

@@ -1,8 +1,9 @@
-/** Counts and sums of jobs by group. */
+/** Counts and sums of jobs by group, and the numbers of today. */
 import { toTypedId } from "../../../core/ids.ts";
 import { requirePrincipal } from "../authorize.ts";
 import type { JobGroupKey, QueryResolvers } from "../generated/schema-types.ts";
 import { selectionOf } from "../execution/selection.ts";
+import { toOrganizationNode } from "../nodes.ts";
 import { checkedFilter } from "./job.ts";
 
 export const statsQueries: QueryResolvers = {
@@ -25,6 +26,21 @@ export const statsQueries: QueryResolvers = {
       groups: groups.map(({ values, labels, ...sums }) => ({
         ...sums,
         keys: groupBy.map((key, index) => toStatsKey(key, values[index] ?? null, labels[index] ?? null)),
+      })),
+    };
+  },
+  async jobsToday(_root, _args, context) {
+    const principal = requirePrincipal(context);
+    const { day, total, contractors } = await context.services.jobs.today(
+      principal,
+      context.readerFor(principal),
+    );
+    return {
+      day,
+      total,
+      contractors: contractors.map(({ contractorId: id, contractorName: name, ...counts }) => ({
+        contractor: id === null ? null : toOrganizationNode({ id, name: name ?? "", type: "contractor" }),
+        counts,
       })),
     };
   },
