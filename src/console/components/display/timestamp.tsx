@@ -1,5 +1,5 @@
 /** A point in time: relative ("3 hours ago") or exact, with the time in the organisation's time zone as tooltip. */
-import { useSyncExternalStore } from "react";
+import { useNow } from "../../app/clock.ts";
 import { formatDay, formatRelative, formatTime } from "../../app/formats.ts";
 import { useZone } from "../../app/session/zone.ts";
 
@@ -10,34 +10,6 @@ const UNITS: readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
   ["hour", 3_600],
   ["minute", 60],
 ];
-
-export const CLOCK_TICK_MS = 10_000;
-const listeners = new Set<() => void>();
-let timer: ReturnType<typeof setInterval> | undefined;
-
-/** One timer for all timestamps, stopped while none is shown. */
-function subscribeToClock(listener: () => void): () => void {
-  listeners.add(listener);
-  timer ??= setInterval(() => {
-    for (const each of listeners) each();
-  }, CLOCK_TICK_MS);
-  return () => {
-    listeners.delete(listener);
-    if (listeners.size > 0) return;
-    clearInterval(timer);
-    timer = undefined;
-  };
-}
-
-/** Rounded up to 10 seconds, so that components rerender rarely and no past event appears in the future. */
-function roundedNowMs(): number {
-  return Math.ceil(Date.now() / CLOCK_TICK_MS) * CLOCK_TICK_MS;
-}
-
-/** The current time in milliseconds, updated every 10 seconds. */
-export function useNow(): number {
-  return useSyncExternalStore(subscribeToClock, roundedNowMs);
-}
 
 interface TimestampProps {
   /** An ISO 8601 instant. */

@@ -9,7 +9,8 @@ import { ConfirmDialog } from "../../components/dialogs/confirm-dialog.tsx";
 import { DataTable, type Column } from "../../components/tables/data-table.tsx";
 import { RowActions } from "../../components/tables/row-actions.tsx";
 import { StatusBadge } from "../../components/status/status-badge.tsx";
-import { Timestamp, useNow } from "../../components/display/timestamp.tsx";
+import { useNow } from "../../app/clock.ts";
+import { Timestamp } from "../../components/display/timestamp.tsx";
 import {
   ResendInvitationDocument,
   RevokeInvitationDocument,

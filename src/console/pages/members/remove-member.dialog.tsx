@@ -11,7 +11,7 @@ import { AlsoRevoke } from "../../components/dialogs/also-revoke.tsx";
 import { ConfirmForm } from "../../components/dialogs/confirm-dialog.tsx";
 import { Dialog } from "../../components/dialogs/dialog.tsx";
 import { ErrorState, LoadingState } from "../../components/status/page-states.tsx";
-import { useNow } from "../../components/display/timestamp.tsx";
+import { useNow } from "../../app/clock.ts";
 import {
   MemberAccessDocument,
   RemoveMemberDocument,

@@ -8,7 +8,7 @@ import { useMode } from "../../../app/session/session.ts";
 import { useDialog } from "../../../app/interaction/use-dialog.ts";
 import { PageHeader } from "../../../components/layout/page-header.tsx";
 import { EmptyState, ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
-import { useNow } from "../../../components/display/timestamp.tsx";
+import { useNow } from "../../../app/clock.ts";
 import { ApiKeysDocument, type ApiKeyRowFragment } from "../../../generated/api-keys.ts";
 import { ListedModeControl } from "../listed-mode.control.tsx";
 import { listedMode } from "../listed-mode.ts";

@@ -8,7 +8,8 @@ import type { DialogState } from "../../../app/interaction/use-dialog.ts";
 import { payloadOrThrow } from "../../../app/api/user-errors.ts";
 import { AlsoRevoke } from "../../../components/dialogs/also-revoke.tsx";
 import { ConfirmDialog } from "../../../components/dialogs/confirm-dialog.tsx";
-import { Timestamp, useNow } from "../../../components/display/timestamp.tsx";
+import { useNow } from "../../../app/clock.ts";
+import { Timestamp } from "../../../components/display/timestamp.tsx";
 import { RevokeApiKeyDocument, type ApiKeyRowFragment } from "../../../generated/api-keys.ts";
 
 interface RevokeKeyDialogProps {

@@ -8,7 +8,7 @@ import { lazy, Suspense } from "react";
 import { ButtonLink } from "../../../components/layout/links.tsx";
 import { PageHeader } from "../../../components/layout/page-header.tsx";
 import { EmptyState, ErrorState, LoadingCard } from "../../../components/status/page-states.tsx";
-import { useNow } from "../../../components/display/timestamp.tsx";
+import { useNow } from "../../../app/clock.ts";
 import { UsageDocument } from "../../../generated/usage.ts";
 import { Collapsible } from "../../../components/display/collapsible.tsx";
 import { Panel } from "../../../components/layout/panel.tsx";

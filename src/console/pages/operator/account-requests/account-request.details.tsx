@@ -3,7 +3,8 @@ import { CopyButton } from "../../../components/display/copy-button.tsx";
 import { Group } from "@mantine/core";
 import { DescriptionCard } from "../../../components/display/description-card.tsx";
 import { TextLink } from "../../../components/layout/links.tsx";
-import { Timestamp, useNow } from "../../../components/display/timestamp.tsx";
+import { useNow } from "../../../app/clock.ts";
+import { Timestamp } from "../../../components/display/timestamp.tsx";
 import type { AccountRequestViewFragment } from "../../../generated/account-request.ts";
 import { organizationTypeLabels } from "./account-request.labels.ts";
 
