@@ -48,13 +48,4 @@ describe.each(Object.entries(firstPages))("%s", (_page, entries) => {
     expect(bytes).toBeGreaterThan(50_000);
     expect(bytes).toBeLessThan(LIMIT_BYTES);
   });
-
-  it("loads no charts and no calendar", async () => {
-    const scripts = scriptsOf(entries).map((file) => readFile(new URL(file, built), "utf8"));
-    const text = (await Promise.all(scripts)).join("\n");
-
-    // Class names of these libraries, which no minifier changes.
-    expect(text).not.toContain("recharts-");
-    expect(text).not.toContain("mantine-dates");
-  });
 });

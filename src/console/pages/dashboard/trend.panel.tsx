@@ -1,7 +1,8 @@
-/** Jobs created and delivered per day, as a chart or as a table. */
-import { formatCount, formatNumber } from "../../app/formats.ts";
-import { SegmentedControl, Skeleton, Text } from "@mantine/core";
-import { lazy, Suspense, useMemo, useState } from "react";
+/** Jobs created and delivered per day, as bars or as a table. */
+import { formatNumber } from "../../app/formats.ts";
+import { SegmentedControl, Text } from "@mantine/core";
+import { useMemo, useState } from "react";
+import { type BarSeries, DayBars } from "../../components/charts/day-bars.tsx";
 import { useZone } from "../../app/session/zone.ts";
 import { Day } from "../../components/display/timestamp.tsx";
 import { trendDays, type TrendDay } from "./dashboard.metrics.ts";
@@ -9,10 +10,10 @@ import classes from "./dashboard.module.css";
 import { DashboardPanel } from "./dashboard.panel.tsx";
 import type { Dashboard } from "./use-dashboard.ts";
 
-// The chart library is large, so the rest of the page does not wait for it.
-const TrendChart = lazy(async () => ({ default: (await import("./trend.chart.tsx")).TrendChart }));
-
-const CHART_HEIGHT = 300;
+const series: readonly BarSeries[] = [
+  { label: "Created", color: "amber", isOutlined: true },
+  { label: "Delivered", color: "spruce" },
+];
 
 export function TrendPanel({ dashboard: { data, error, refetch, today } }: { dashboard: Dashboard }) {
   const zone = useZone();
@@ -44,9 +45,21 @@ export function TrendPanel({ dashboard: { data, error, refetch, today } }: { das
     >
       {(loaded) => (
         <>
-          {view === "chart" ? <Chart days={loaded} /> : <Table days={loaded} />}
+          {view === "chart" ? (
+            <DayBars
+              label="Jobs per day"
+              series={series}
+              days={loaded.map(({ day, created: added, delivered: done }) => ({
+                day,
+                values: [added, done],
+              }))}
+              today={today}
+            />
+          ) : (
+            <Table days={loaded} today={today} />
+          )}
           <Text fz="xs" c="dimmed" mt="xs">
-            Days are in {zone}. A delivered job counts on the day of its last change.
+            Days are in {zone}; today is not over. A delivered job counts on the day of its last change.
           </Text>
         </>
       )}
@@ -54,34 +67,7 @@ export function TrendPanel({ dashboard: { data, error, refetch, today } }: { das
   );
 }
 
-function Chart({ days }: { days: TrendDay[] }) {
-  const sum = (of: (day: TrendDay) => number): number => days.reduce((total, day) => total + of(day), 0);
-  const [created, delivered] = [sum((day) => day.created), sum((day) => day.delivered)];
-  return (
-    <>
-      <ul className={classes.legend}>
-        <li>
-          <span className={classes.key} data-series="created" aria-hidden="true" />
-          Created: {formatNumber(created)}
-        </li>
-        <li>
-          <span className={classes.key} data-series="delivered" aria-hidden="true" />
-          Delivered: {formatNumber(delivered)}
-        </li>
-      </ul>
-      <div
-        role="img"
-        aria-label={`${formatCount(created, "job")} created and ${formatNumber(delivered)} delivered in the last 30 days. The table has each day.`}
-      >
-        <Suspense fallback={<Skeleton height={CHART_HEIGHT} radius="md" />}>
-          <TrendChart days={days} height={CHART_HEIGHT} />
-        </Suspense>
-      </div>
-    </>
-  );
-}
-
-function Table({ days }: { days: TrendDay[] }) {
+function Table({ days, today }: { days: TrendDay[]; today: string }) {
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboard users must be able to scroll it
     <div className={classes.days} tabIndex={0} role="region" aria-label="Jobs by day">
@@ -98,6 +84,7 @@ function Table({ days }: { days: TrendDay[] }) {
             <tr key={day}>
               <th scope="row">
                 <Day value={day} />
+                {day === today && " so far"}
               </th>
               <td>{formatNumber(created)}</td>
               <td>{formatNumber(delivered)}</td>

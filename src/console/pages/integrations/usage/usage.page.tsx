@@ -4,7 +4,7 @@ import { useQuery } from "@apollo/client/react";
 import { SegmentedControl, SimpleGrid, Stack, Paper, Text } from "@mantine/core";
 import { IconChartBar } from "@tabler/icons-react";
 import { getRouteApi } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
+import { type BarSeries, DayBars } from "../../../components/charts/day-bars.tsx";
 import { ButtonLink } from "../../../components/layout/links.tsx";
 import { PageHeader } from "../../../components/layout/page-header.tsx";
 import { EmptyState, ErrorState, LoadingCard } from "../../../components/status/page-states.tsx";
@@ -19,7 +19,11 @@ import { DayUsageTable, KeyUsageTable } from "./usage.tables.tsx";
 import { DAY_SPANS } from "./usage.search.ts";
 
 const route = getRouteApi("/console/integrations/usage");
-const UsageChart = lazy(async () => ({ default: (await import("./usage.chart.tsx")).UsageChart }));
+const usageSeries: readonly BarSeries[] = [
+  { label: "Succeeded", color: "spruce" },
+  { label: "Rejected (4xx)", color: "amber", isOutlined: true },
+  { label: "Failed (5xx)", color: "red" },
+];
 
 export function UsagePage() {
   const { days = 30 } = route.useSearch();
@@ -87,9 +91,16 @@ function UsageView({ rows, days }: { rows: readonly UsageRow[]; days: number }) 
         />
       </SimpleGrid>
       <Panel title="By day">
-        <Suspense fallback={<LoadingCard height={260} />}>
-          <UsageChart days={byDay} />
-        </Suspense>
+        <DayBars
+          isStacked
+          label="Requests per day"
+          series={usageSeries}
+          days={byDay.map(({ day, succeeded, refused, failed }) => ({
+            day,
+            values: [succeeded, refused, failed],
+          }))}
+          today={byDay.at(-1)?.day}
+        />
         <Collapsible title="View as table">
           <DayUsageTable days={byDay.toReversed()} />
         </Collapsible>
