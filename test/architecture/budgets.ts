@@ -5,7 +5,7 @@
 export const budgets: Readonly<Record<string, number>> = {
   "src/accounts": 5_260,
   "src/api": 4_350,
-  "src/api/graphql": 5_100,
+  "src/api/graphql": 5_120,
   "src/api-keys": 1_840,
   "src/app": 940,
   "src/audit": 200,
@@ -15,7 +15,7 @@ export const budgets: Readonly<Record<string, number>> = {
   "src/dev": 1_450,
   "src/events": 1_370,
   "src/idempotency": 330,
-  "src/jobs": 5_530,
+  "src/jobs": 5_610,
   "src/mail": 780,
   "src/operations": 720,
   "src/organizations": 340,
@@ -26,6 +26,6 @@ export const budgets: Readonly<Record<string, number>> = {
   "src/scheduling": 560,
   "src/test-mode": 1_380,
   "src/webhooks": 6_310,
-  test: 71_420,
+  test: 71_770,
   bench: 6_630,
 };

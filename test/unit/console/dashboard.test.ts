@@ -4,11 +4,11 @@ import {
   commonReasons,
   dashboardVariables,
   daysBetween,
-  dueSearch,
+  dueOn,
   trendDays,
 } from "../../../src/console/pages/dashboard/dashboard.metrics.ts";
 import { buildFeed, prependChange, type FeedChange } from "../../../src/console/pages/dashboard/feed.ts";
-import { toFilter } from "../../../src/console/pages/jobs/filters/jobs.variables.ts";
+import { scaleOf } from "../../../src/console/components/charts/scale.ts";
 
 const group = (value: string | null, count: number) => ({ count, keys: [{ value, label: value }] });
 
@@ -47,8 +47,20 @@ describe("the dashboard's numbers", () => {
     expect(daysBetween("2026-02-27", "2026-03-01")).toBe(2);
   });
 
-  it("use the same filter for due jobs as the linked table", () => {
-    expect(dashboardVariables("2026-11-21", "UTC").due).toEqual(toFilter(dueSearch("2026-11-21"), 0));
+  it("link to the board's day if this browser has another", () => {
+    expect(dueOn("2026-11-21", "2026-11-21")).toEqual({ due: "today" });
+    expect(dueOn("2026-11-22", "2026-11-21")).toEqual({ due_from: "2026-11-22", due_to: "2026-11-22" });
+  });
+
+  it("have an axis that is high enough and has few round steps", () => {
+    expect(scaleOf(0)).toEqual({ ticks: [0, 1], top: 1 });
+    expect(scaleOf(3)).toEqual({ ticks: [0, 1, 2, 3], top: 3 });
+    expect(scaleOf(12_345)).toEqual({ ticks: [0, 5_000, 10_000, 15_000], top: 15_000 });
+    for (let max = 0; max < 3_000; max += 7) {
+      const { ticks, top } = scaleOf(max);
+      expect(top).toBeGreaterThanOrEqual(max);
+      expect(ticks.length).toBeLessThanOrEqual(6);
+    }
   });
 
   it("start at midnight of the first day", () => {

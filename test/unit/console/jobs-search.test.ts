@@ -15,7 +15,8 @@ import {
   clearFilters,
 } from "../../../src/console/pages/jobs/filters/jobs.search.ts";
 
-const NOW = Date.parse("2026-11-21T10:20:30.400Z");
+// A Saturday.
+const NOW = { today: "2026-11-21", zone: "UTC", nowMs: Date.parse("2026-11-21T10:20:30.400Z") };
 
 const read = (query: string) => parseJobsSearch(parseSearch(query));
 
@@ -25,13 +26,13 @@ describe("the jobs table's query string", () => {
   it("round-trips", () => {
     const query =
       "?q=WM-1&status=failed&status=on_hold&category=ATTENTION&reason=other&due_from=2026-11-01&due_to=2026-11-30&late=true" +
-      "&agent=org_01JD0000000000000000000001&contractor=org_01JD0000000000000000000002&postal_code=0493&updated=24h&sort=scheduled_date&columns=status&columns=due&size=50";
+      "&agent=org_01JD0000000000000000000001&contractor=org_01JD0000000000000000000002&contractor=none&postal_code=0493&provider_status=DEX03&created_from=2026-10-01&created_to=2026-10-31&updated=24h&sort=scheduled_date&columns=status&columns=due&size=50";
     expect(stringifySearch({ ...read(query) })).toBe(query);
   });
 
   it("drops invalid values", () => {
     const query =
-      "?category=NOWHERE&due_from=yesterday&due_to=2026-13-01&late=perhaps&updated=soon&sort=weight&columns=secret&size=7&page=3";
+      "?category=NOWHERE&due=someday&contractor=someone&created_from=soon&due_from=yesterday&due_to=2026-13-01&late=perhaps&updated=soon&sort=weight&columns=secret&size=7&page=3";
     expect(read(query)).toEqual({});
   });
 
@@ -39,6 +40,10 @@ describe("the jobs table's query string", () => {
     expect(Object.keys(parseJobsSearch({}))).toEqual(
       expect.arrayContaining(["category", "updated", "size", "sort", "due_from", "columns", "after"]),
     );
+  });
+
+  it("has either a relative due day or dates", () => {
+    expect(read("?due=week&due_from=2026-11-01")).toEqual({ due: "week" });
   });
 
   it("omits defaults", () => {
@@ -95,6 +100,35 @@ describe("the jobs table's API variables", () => {
 
   it("filter by the due date", () => {
     expect(toFilter({ due_from: "2026-11-01" }, NOW)).toEqual({ dueDate: { gte: "2026-11-01" } });
+  });
+
+  it.each([
+    ["yesterday", "2026-11-21", "2026-11-20", "2026-11-20"],
+    ["today", "2026-11-21", "2026-11-21", "2026-11-21"],
+    ["tomorrow", "2026-12-31", "2027-01-01", "2027-01-01"],
+    ["week", "2026-11-21", "2026-11-16", "2026-11-22"],
+    ["week", "2026-11-22", "2026-11-16", "2026-11-22"],
+    ["week", "2026-11-23", "2026-11-23", "2026-11-29"],
+  ] as const)("count %s from %s", (due, today, gte, lte) => {
+    expect(toFilter({ due }, { ...NOW, today })).toEqual({ dueDate: { gte, lte } });
+  });
+
+  it("have the days of creation in the organisation's time zone", () => {
+    const search = { created_from: "2026-11-01", created_to: "2026-11-02" };
+    expect(toFilter(search, { ...NOW, zone: "Pacific/Auckland" })).toEqual({
+      createdAt: { gte: "2026-10-31T11:00:00.000Z", lt: "2026-11-02T11:00:00.000Z" },
+    });
+  });
+
+  it("find jobs without a contractor, alone or besides those of some", () => {
+    expect(toFilter({ contractor: ["none"] }, NOW)).toEqual({ hasContractor: false });
+    expect(toFilter({ contractor: ["org_1", "none"] }, NOW)).toEqual({
+      or: [{ hasContractor: false }, { contractorId: ["org_1"] }],
+    });
+  });
+
+  it("find a carrier's status", () => {
+    expect(toFilter({ provider_status: "DEX03" }, NOW)).toEqual({ providerStatus: { eq: "DEX03" } });
   });
 
   it("round relative periods to the minute", () => {

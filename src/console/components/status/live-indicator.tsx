@@ -7,6 +7,8 @@ import { StatusBadge } from "./status-badge.tsx";
 import type { Tone } from "./tone.ts";
 
 interface LiveIndicatorProps {
+  /** The last attempt to read the page's data failed, so what it shows is not live. */
+  error?: unknown;
   isPaused: boolean;
   onToggle: () => void;
 }
@@ -19,13 +21,15 @@ const INDICATORS: Record<ConnectionStatus, { label: string; tone: Tone }> = {
   refused: { label: "Disconnected", tone: "danger" },
 };
 
-export function LiveIndicator({ isPaused, onToggle }: LiveIndicatorProps) {
+export function LiveIndicator({ error, isPaused, onToggle }: LiveIndicatorProps) {
   const state = useConnectionStatus();
   const isTest = useMode() === "test";
   const indicator: { label: string; tone: Tone } = isPaused
     ? { label: "Paused", tone: "muted" }
-    : // "Live" would contradict test mode.
-      { ...INDICATORS[state], ...(isTest && state === "live" && { label: "Connected" }) };
+    : error
+      ? { label: "Not up to date", tone: "danger" }
+      : // "Live" would contradict test mode.
+        { ...INDICATORS[state], ...(isTest && state === "live" && { label: "Connected" }) };
   const Picture = isPaused ? IconPlayerPlay : IconPlayerPause;
   return (
     <Group gap="xs">

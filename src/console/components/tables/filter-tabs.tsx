@@ -1,4 +1,4 @@
-/** A filter as a row of links, with optional counts. */
+/** A filter as a row of links with optional counts, or of buttons. */
 import { formatNumber } from "../../app/formats.ts";
 import { createLink } from "@tanstack/react-router";
 import type { ComponentPropsWithRef, ReactNode } from "react";
@@ -10,6 +10,34 @@ export function FilterTabs({ label, children }: { label: string; children: React
     <nav aria-label={label} className={classes.root}>
       {children}
     </nav>
+  );
+}
+
+/** The same as buttons that are pressed or not. `label` is also shown. Children: `FilterButton`s. */
+export function FilterButtons({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <div role="group" aria-label={label} className={classes.root}>
+      <span className={classes.label} aria-hidden="true">
+        {label}
+      </span>
+      {children}
+    </div>
+  );
+}
+
+interface FilterButtonProps extends ComponentPropsWithRef<"button"> {
+  isActive: boolean;
+}
+
+export function FilterButton({ isActive, ...button }: FilterButtonProps) {
+  return (
+    <button
+      {...button}
+      type="button"
+      className={classes.tab}
+      aria-pressed={isActive}
+      data-status={isActive ? "active" : undefined}
+    />
   );
 }
 

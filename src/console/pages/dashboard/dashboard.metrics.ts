@@ -1,8 +1,13 @@
 /** Computes the dashboard's numbers from the API's groups: jobs per category, jobs per day, most common reasons. */
-import type { CountOfGroupFragment, JobFilter } from "../../generated/dashboard.ts";
+import type { CountOfGroupFragment, CountsOfTodayFragment, JobFilter } from "../../generated/dashboard.ts";
 import { addDays, startOfDay } from "../jobs/job.due.ts";
-import { dueFilter } from "../jobs/filters/jobs.variables.ts";
-import { CATEGORIES, UNFINISHED, type Category, type JobsSearch } from "../jobs/filters/jobs.search.ts";
+import {
+  CATEGORIES,
+  NO_CONTRACTOR,
+  UNFINISHED,
+  type Category,
+  type JobsSearch,
+} from "../jobs/filters/jobs.search.ts";
 
 type CountGroups = readonly CountOfGroupFragment[];
 
@@ -69,13 +74,50 @@ interface DashboardVariables {
 export function dashboardVariables(today: string, zone: string): DashboardVariables {
   const since = { gte: startOfDay(addDays(today, 1 - TREND_DAYS), zone) };
   return {
-    due: { ...dueFilter({ due_from: today, due_to: today }), statusCategory: UNFINISHED },
+    due: { dueDate: { eq: today }, statusCategory: UNFINISHED },
     createdSince: { createdAt: since },
     deliveredSince: { updatedAt: since, statusCategory: ["SUCCESS"] },
   };
 }
 
-/** The search of the jobs page that "See all" of the due jobs links to. */
-export function dueSearch(today: string): JobsSearch {
-  return { due_from: today, due_to: today, category: [...UNFINISHED] };
+export type TodayColumn = Exclude<keyof CountsOfTodayFragment, "__typename">;
+
+/** In the order of the board. */
+export const TODAY_LABELS: Record<TodayColumn, string> = {
+  due: "Due",
+  toDo: "To do",
+  done: "Done",
+  attention: "Failed, on hold",
+  late: "Late",
+};
+export const TODAY_COLUMNS = Object.keys(TODAY_LABELS) as TodayColumn[];
+
+const categoriesOf: Partial<Record<TodayColumn, Category[]>> = {
+  toDo: ["OPEN", "IN_PROGRESS"],
+  done: ["SUCCESS"],
+  attention: ["ATTENTION"],
+};
+
+/** The search for the late jobs. */
+export const LATE: JobsSearch = { late: true, sort: "scheduled_date", size: 100 };
+
+/** The search for the jobs that are due on `day`: relative, unless this browser has another day. */
+export function dueOn(day: string, today: string): JobsSearch {
+  return day === today ? { due: "today" } : { due_from: day, due_to: day };
 }
+
+/**
+ * The search of the jobs page that has exactly the jobs of a number. `due`: of the board's day. `contractor` is an id, or null for the
+ * jobs without one; without it, those of all.
+ */
+export function todaySearch(column: TodayColumn, due: JobsSearch, contractor?: string | null): JobsSearch {
+  const category = categoriesOf[column];
+  return {
+    ...(column === "late" ? LATE : due),
+    ...(category && { category }),
+    ...(contractor !== undefined && { contractor: [contractor ?? NO_CONTRACTOR] }),
+  };
+}
+
+/** The search for the jobs due today that are not finished. */
+export const unfinishedToday: JobsSearch = { due: "today", category: [...UNFINISHED] };

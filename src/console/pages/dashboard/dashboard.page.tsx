@@ -1,6 +1,6 @@
 /** The dashboard: jobs per category, trends, problems, due and late jobs, recent changes. */
 import { formatNumber } from "../../app/formats.ts";
-import { Grid, Paper, SimpleGrid, Skeleton, VisuallyHidden } from "@mantine/core";
+import { Grid, Paper, SimpleGrid, Skeleton, Title, VisuallyHidden } from "@mantine/core";
 import { useMode, useSession } from "../../app/session/session.ts";
 import { LiveIndicator } from "../../components/status/live-indicator.tsx";
 import { PageHeader } from "../../components/layout/page-header.tsx";
@@ -11,6 +11,7 @@ import { DueTodayPanel, LatePanel } from "./due.panels.tsx";
 import { FeedPanel } from "./feed.panel.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { ReasonsPanel } from "./reasons.panel.tsx";
+import { TodayBoard } from "./today.board.tsx";
 import { TrendPanel } from "./trend.panel.tsx";
 import { useDashboard, type Dashboard } from "./use-dashboard.ts";
 import { Link } from "@tanstack/react-router";
@@ -32,7 +33,13 @@ export function DashboardPage() {
             ? `${isTest ? "Test jobs" : "Jobs"} of ${organization.name}`
             : "Jobs of all organisations"
         }
-        actions={<LiveIndicator isPaused={dashboard.isPaused} onToggle={dashboard.togglePause} />}
+        actions={
+          <LiveIndicator
+            error={dashboard.error}
+            isPaused={dashboard.isPaused}
+            onToggle={dashboard.togglePause}
+          />
+        }
       />
       {(isTest || dashboard.data?.categories?.total === 0) && <Checklist />}
       <Content dashboard={dashboard} />
@@ -46,6 +53,15 @@ function Content({ dashboard }: { dashboard: Dashboard }) {
   if (data.categories?.total === 0) return <FirstSteps />;
   return (
     <>
+      <TodayBoard dashboard={dashboard} />
+      <div className={classes.trio}>
+        <DueTodayPanel dashboard={dashboard} />
+        <LatePanel dashboard={dashboard} />
+        <FeedPanel dashboard={dashboard} />
+      </div>
+      <Title order={2} mt="xl" mb="sm">
+        All jobs
+      </Title>
       <CategoryTiles dashboard={dashboard} />
       <Grid gap="lg" mt="lg">
         <Grid.Col span={{ base: 12, lg: 8 }}>
@@ -55,11 +71,6 @@ function Content({ dashboard }: { dashboard: Dashboard }) {
           <ReasonsPanel dashboard={dashboard} />
         </Grid.Col>
       </Grid>
-      <div className={classes.trio}>
-        <DueTodayPanel dashboard={dashboard} />
-        <LatePanel dashboard={dashboard} />
-        <FeedPanel dashboard={dashboard} />
-      </div>
     </>
   );
 }
@@ -98,19 +109,7 @@ function DashboardSkeleton() {
   return (
     <div role="status" aria-busy="true">
       <VisuallyHidden>Loading the dashboard…</VisuallyHidden>
-      <SimpleGrid cols={{ base: 2, xs: 3, lg: 6 }} spacing="sm" aria-hidden="true">
-        {Array.from({ length: 6 }, (_, index) => (
-          <Skeleton key={index} height={88} radius="lg" />
-        ))}
-      </SimpleGrid>
-      <Grid gap="lg" mt="lg" aria-hidden="true">
-        <Grid.Col span={{ base: 12, lg: 8 }}>
-          <Skeleton height={390} radius="lg" />
-        </Grid.Col>
-        <Grid.Col span={{ base: 12, lg: 4 }}>
-          <Skeleton height={390} radius="lg" />
-        </Grid.Col>
-      </Grid>
+      <Skeleton height={390} radius="lg" aria-hidden="true" />
       <div className={classes.trio} aria-hidden="true">
         {Array.from({ length: 3 }, (_, index) => (
           <Skeleton key={index} height={360} radius="lg" />

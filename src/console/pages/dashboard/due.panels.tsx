@@ -1,5 +1,5 @@
 /** The jobs due today, and late jobs. */
-import { formatCount, formatNumber } from "../../app/formats.ts";
+import { formatCount } from "../../app/formats.ts";
 import { VisuallyHidden } from "@mantine/core";
 import type { ReactNode } from "react";
 import { guide } from "../../app/guide/guide-pages.ts";
@@ -10,19 +10,19 @@ import { toneOf } from "../../components/status/tone.ts";
 import type { DashboardJobFragment, ShortListFragment } from "../../generated/dashboard.ts";
 import { dueDay } from "../jobs/job.due.ts";
 import type { JobsSearch } from "../jobs/filters/jobs.search.ts";
-import { daysBetween, dueSearch } from "./dashboard.metrics.ts";
+import { daysBetween, LATE, unfinishedToday } from "./dashboard.metrics.ts";
 import classes from "./dashboard.module.css";
 import { DashboardPanel } from "./dashboard.panel.tsx";
 import type { Dashboard } from "./use-dashboard.ts";
 
-export function DueTodayPanel({ dashboard: { data, error, refetch, today } }: { dashboard: Dashboard }) {
+export function DueTodayPanel({ dashboard: { data, error, refetch } }: { dashboard: Dashboard }) {
   return (
     <DashboardPanel
       title="Due today"
       part={data?.due}
       error={error}
       onRetry={refetch}
-      action={<SeeAllLink list={data?.due} search={dueSearch(today)} />}
+      action={<SeeAllLink list={data?.due} search={unfinishedToday} />}
     >
       {({ nodes }) => (
         <ShortList jobs={nodes} empty="No open jobs are due today.">
@@ -47,7 +47,7 @@ export function LatePanel({ dashboard: { data, error, refetch, today } }: { dash
       part={data?.late}
       error={error}
       onRetry={refetch}
-      action={<SeeAllLink list={data?.late} search={{ late: true, sort: "scheduled_date", size: 100 }} />}
+      action={<SeeAllLink list={data?.late} search={LATE} />}
     >
       {({ nodes }) => (
         <ShortList jobs={nodes} empty="No late jobs.">
@@ -64,10 +64,10 @@ export function LatePanel({ dashboard: { data, error, refetch, today } }: { dash
 }
 
 function SeeAllLink({ list, search }: { list: ShortListFragment | null | undefined; search: JobsSearch }) {
-  if (!list || list.totalCount === 0) return null;
+  if (!list || list.nodes.length === 0) return null;
   return (
     <TextLink to="/jobs" search={search} fz="sm">
-      See all {formatNumber(list.totalCount)}
+      See all
     </TextLink>
   );
 }

@@ -1,6 +1,6 @@
 /** When a job is due and late, and today's date. */
 import type { JobRowFragment } from "../../generated/job-row.ts";
-import { UNFINISHED, type Category } from "./filters/jobs.search.ts";
+import { UNFINISHED, type Category, type DuePreset } from "./filters/jobs.search.ts";
 
 /** The server's rule, which `dueDay` and `isLate` apply. */
 export const DUE_RULE =
@@ -28,6 +28,16 @@ export function startOfDay(day: string, zone: string): string {
 
 export function addDays(day: string, days: number): string {
   return new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** The first and the last day of a preset. A week begins on Monday. */
+export function daysOf(preset: DuePreset, day: string): [string, string] {
+  if (preset !== "week") {
+    const only = addDays(day, { yesterday: -1, today: 0, tomorrow: 1 }[preset]);
+    return [only, only];
+  }
+  const monday = addDays(day, -((new Date(day).getUTCDay() + 6) % 7));
+  return [monday, addDays(monday, 6)];
 }
 
 export type WithDueDates = Pick<JobRowFragment, "scheduledDate" | "scheduledDeliveryDate"> & {

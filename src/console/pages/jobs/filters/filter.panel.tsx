@@ -1,13 +1,16 @@
 /** All filters of the jobs table, and its sort order. Changes go to the URL immediately. */
-import { Checkbox, MultiSelect, Paper, Select } from "@mantine/core";
+import { MultiSelect, Paper, Select, Text } from "@mantine/core";
 import { useSession } from "../../../app/session/session.ts";
 import { CATEGORY_LABELS, categoryOptions } from "../job.category.ts";
-import { DUE_RULE } from "../job.due.ts";
+import { useToday } from "../../../app/session/zone.ts";
+import { daysOf, DUE_RULE } from "../job.due.ts";
 import {
   CATEGORIES,
   PAGE_SIZES,
   pageSize,
   DEFAULT_SORT,
+  NO_CONTRACTOR,
+  NO_CONTRACTOR_LABEL,
   PERIODS,
   type Category,
   type JobsSearch,
@@ -31,6 +34,8 @@ export const PERIOD_LABELS: Record<Period, string> = {
   "30d": "last 30 days",
 };
 
+const noContractor: SelectOption = { value: NO_CONTRACTOR, label: NO_CONTRACTOR_LABEL };
+
 const sortOptions: { value: Sort; label: string }[] = [
   { value: "-created_at", label: "Newest first" },
   { value: "created_at", label: "Oldest first" },
@@ -47,12 +52,16 @@ export function FilterPanel({ search, referenceData, onChange }: FilterProps) {
     <Paper component="section" id="job-filters" aria-label="Filters" className={classes.panel}>
       <StatusFilters search={search} referenceData={referenceData} onChange={onChange} />
       <OrganizationFilters search={search} referenceData={referenceData} onChange={onChange} />
-      <DayFilter label="Due from" value={search.due_from} onChange={(due_from) => onChange({ due_from })} />
-      <DayFilter label="Due until" value={search.due_to} onChange={(due_to) => onChange({ due_to })} />
+      <DayFilters search={search} onChange={onChange} />
       <SearchField
         label="Postal code starts with"
         value={search.postal_code ?? ""}
         onDebouncedChange={(text) => onChange({ postal_code: text === "" ? undefined : text })}
+      />
+      <SearchField
+        label="Provider status"
+        value={search.provider_status ?? ""}
+        onDebouncedChange={(text) => onChange({ provider_status: text === "" ? undefined : text })}
       />
       <Select
         label="Updated in the"
@@ -63,15 +72,32 @@ export function FilterPanel({ search, referenceData, onChange }: FilterProps) {
         value={search.updated ?? null}
         onChange={(updated) => onChange({ updated: updated ?? undefined })}
       />
-      <Checkbox
-        mt={{ base: 0, xs: 28 }}
-        label="Late only"
-        description={DUE_RULE}
-        checked={search.late === true}
-        onChange={({ currentTarget }) => onChange({ late: currentTarget.checked ? true : undefined })}
-      />
       <SortInputs search={search} onChange={onChange} />
+      <Text fz="xs" c="dimmed" className={classes.wide}>
+        {DUE_RULE}
+      </Text>
     </Paper>
+  );
+}
+
+function DayFilters({ search, onChange }: Pick<FilterProps, "search" | "onChange">) {
+  const { due, due_from, due_to, created_from, created_to } = search;
+  const today = useToday();
+  const [first, last] = due ? daysOf(due, today) : [due_from, due_to];
+  // A day replaces a preset, whose other end stays.
+  const changeDue = (days: Partial<JobsSearch>): void =>
+    onChange({ due: undefined, due_from: first, due_to: last, ...days });
+  return (
+    <>
+      <DayFilter label="Due from" value={first} onChange={(day) => changeDue({ due_from: day })} />
+      <DayFilter label="Due until" value={last} onChange={(day) => changeDue({ due_to: day })} />
+      <DayFilter
+        label="Created from"
+        value={created_from}
+        onChange={(day) => onChange({ created_from: day })}
+      />
+      <DayFilter label="Created until" value={created_to} onChange={(day) => onChange({ created_to: day })} />
+    </>
   );
 }
 
@@ -143,7 +169,7 @@ function OrganizationFilters({ search, referenceData, onChange }: FilterProps) {
       {ownType !== "contractor" && (
         <MultiFilter
           label="Contractor"
-          data={withUnknown(referenceData.contractors, search.contractor)}
+          data={withUnknown([noContractor, ...referenceData.contractors], search.contractor)}
           value={search.contractor}
           onChange={(contractor) => onChange({ contractor })}
         />

@@ -3,7 +3,10 @@ import { formatDay } from "../../../app/formats.ts";
 import { Anchor, CloseButton } from "@mantine/core";
 import { useEffect, useRef, type RefObject } from "react";
 import { CATEGORY_LABELS } from "../job.category.ts";
-import type { JobsSearch } from "./jobs.search.ts";
+import { useToday } from "../../../app/session/zone.ts";
+import { daysOf } from "../job.due.ts";
+import { DUE_LABELS } from "./due.presets.tsx";
+import { NO_CONTRACTOR, NO_CONTRACTOR_LABEL, type DuePreset, type JobsSearch } from "./jobs.search.ts";
 import classes from "../list/jobs.module.css";
 import { PERIOD_LABELS, type FilterProps } from "./filter.panel.tsx";
 import type { ReferenceData } from "../use-reference-data.ts";
@@ -21,7 +24,7 @@ export function FilterPills({
   onChange,
   onClear,
 }: FilterProps & { onClear: () => void }) {
-  const pills = buildPills(search, referenceData);
+  const pills = buildPills(search, referenceData, useToday());
   const { box, remember } = useFocusAfterRemoval(pills.length);
   const remove = (without: Partial<JobsSearch>): void => {
     remember();
@@ -72,7 +75,12 @@ function useFocusAfterRemoval(count: number): {
 
 type ListName = "category" | "status" | "reason" | "agent" | "contractor";
 
-function buildPills(search: JobsSearch, { labels }: ReferenceData): Pill[] {
+function describePreset(preset: DuePreset, today: string): string {
+  const days = daysOf(preset, today).map(formatDay);
+  return `${DUE_LABELS[preset]} (${[...new Set(days)].join(" – ")})`;
+}
+
+function buildPills(search: JobsSearch, { labels }: ReferenceData, today: string): Pill[] {
   const list = (key: ListName, name: string, labelOf: (value: string) => string): Pill[] =>
     (search[key] ?? []).map((value) => ({
       name,
@@ -88,10 +96,16 @@ function buildPills(search: JobsSearch, { labels }: ReferenceData): Pill[] {
     ...list("status", "Status", (code) => labels.statuses.get(code) ?? code),
     ...list("reason", "Reason", (code) => labels.reasons.get(code) ?? code),
     ...list("agent", "Agent", organization),
-    ...list("contractor", "Contractor", organization),
+    ...list("contractor", "Contractor", (id) =>
+      id === NO_CONTRACTOR ? NO_CONTRACTOR_LABEL : organization(id),
+    ),
+    ...one("due", "Due", search.due && describePreset(search.due, today)),
     ...one("due_from", "Due from", search.due_from && formatDay(search.due_from)),
     ...one("due_to", "Due until", search.due_to && formatDay(search.due_to)),
     ...one("postal_code", "Postal code", search.postal_code),
+    ...one("provider_status", "Provider status", search.provider_status),
+    ...one("created_from", "Created from", search.created_from && formatDay(search.created_from)),
+    ...one("created_to", "Created until", search.created_to && formatDay(search.created_to)),
     ...one("updated", "Updated in the", search.updated && PERIOD_LABELS[search.updated]),
     ...one("late", "Late", search.late && "only"),
   ];

@@ -10,6 +10,7 @@ import {
   textParam,
   textListParam,
   typedIdListParam,
+  typedIdParam,
   integerParam,
   type RawSearch,
 } from "../../../app/search-params.ts";
@@ -29,6 +30,10 @@ export const DEFAULT_SORT: Sort = "-created_at";
 /** Relative periods, so that a saved view stays correct over time. */
 export const PERIODS = ["1h", "24h", "7d", "30d"] as const;
 export type Period = (typeof PERIODS)[number];
+
+/** Days relative to today, for the same reason. */
+export const DUE_PRESETS = ["yesterday", "today", "tomorrow", "week"] as const;
+export type DuePreset = (typeof DUE_PRESETS)[number];
 
 export const PAGE_SIZES = [25, 50, 100] as const;
 const DEFAULT_PAGE_SIZE = PAGE_SIZES[0];
@@ -61,17 +66,26 @@ export const COLUMNS = [
 ] as const;
 export type ColumnId = (typeof COLUMNS)[number];
 
+/** The value of `contractor` for jobs without one. */
+export const NO_CONTRACTOR = "none";
+export const NO_CONTRACTOR_LABEL = "No contractor";
+
 export interface JobsFilter {
   q?: string | undefined;
   status?: string[] | undefined;
   category?: Category[] | undefined;
   reason?: string[] | undefined;
+  due?: DuePreset | undefined;
   due_from?: string | undefined;
   due_to?: string | undefined;
   late?: true | undefined;
   agent?: string[] | undefined;
+  /** Ids, or NO_CONTRACTOR. */
   contractor?: string[] | undefined;
   postal_code?: string | undefined;
+  provider_status?: string | undefined;
+  created_from?: string | undefined;
+  created_to?: string | undefined;
   updated?: Period | undefined;
 }
 
@@ -90,17 +104,22 @@ export function parseJobsSearch(search: RawSearch): JobsSearch {
   const sort = enumParam(search["sort"], SORT_VALUES);
   const size = integerParam(search["size"], 1, 100);
   const after = textParam(search["after"], 512);
+  const due = enumParam(search["due"], DUE_PRESETS);
   return {
     q: textParam(search["q"], MAX_SEARCH_LENGTH),
     status: textListParam(search["status"], MAX_FILTER_VALUES),
     category: enumListParam(search["category"], CATEGORIES),
     reason: textListParam(search["reason"], MAX_FILTER_VALUES),
-    due_from: dayParam(search["due_from"]),
-    due_to: dayParam(search["due_to"]),
+    due,
+    due_from: due === undefined ? dayParam(search["due_from"]) : undefined,
+    due_to: due === undefined ? dayParam(search["due_to"]) : undefined,
     late: flagParam(search["late"]),
     agent: typedIdListParam(search["agent"], "org", MAX_FILTER_VALUES),
-    contractor: typedIdListParam(search["contractor"], "org", MAX_FILTER_VALUES),
+    contractor: contractorsParam(search["contractor"]),
     postal_code: textParam(search["postal_code"], 60),
+    provider_status: textParam(search["provider_status"], 255),
+    created_from: dayParam(search["created_from"]),
+    created_to: dayParam(search["created_to"]),
     updated: enumParam(search["updated"], PERIODS),
     sort: sort === DEFAULT_SORT ? undefined : sort,
     columns: parseColumns(search["columns"]),
@@ -113,6 +132,13 @@ export function parseJobsSearch(search: RawSearch): JobsSearch {
 /** Default values, which `parseJobsSearch` omits. */
 export const JOBS_SEARCH_DEFAULTS: RawSearch = { sort: DEFAULT_SORT, size: String(DEFAULT_PAGE_SIZE) };
 
+function contractorsParam(value: unknown): string[] | undefined {
+  const list = textListParam(value, MAX_FILTER_VALUES) ?? [];
+  return textListParam(
+    list.flatMap((one) => (one === NO_CONTRACTOR ? one : (typedIdParam(one, "org") ?? []))),
+  );
+}
+
 /** In the order of COLUMNS, which is the table's order. */
 function parseColumns(value: unknown): ColumnId[] | undefined {
   const requested = enumListParam(value, COLUMNS);
@@ -124,12 +150,16 @@ const FILTER_NAMES = [
   "status",
   "category",
   "reason",
+  "due",
   "due_from",
   "due_to",
   "late",
   "agent",
   "contractor",
   "postal_code",
+  "provider_status",
+  "created_from",
+  "created_to",
   "updated",
 ] as const satisfies readonly (keyof JobsFilter)[];
 

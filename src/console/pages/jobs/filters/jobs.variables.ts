@@ -1,7 +1,9 @@
 /** Converts the search of the jobs table into the API's filter, order and page arguments. */
 import type { JobFilter, JobOrder, JobsPageQueryVariables } from "../../../generated/jobs.ts";
+import { addDays, daysOf, startOfDay } from "../job.due.ts";
 import {
   DEFAULT_SORT,
+  NO_CONTRACTOR,
   pageSize,
   type JobsFilter,
   type JobsSearch,
@@ -31,8 +33,17 @@ export interface JobsListVariables {
   orderBy: JobOrder;
 }
 
-export function jobsListVariables(search: JobsSearch, nowMs = Date.now()): JobsListVariables {
-  return { filter: toFilter(search, nowMs), orderBy: toOrder(search.sort ?? DEFAULT_SORT) };
+/** The time from which relative filters count. */
+export interface FilterClock {
+  /** Today in the time zone. */
+  today: string;
+  zone: string;
+  /** Default: now. */
+  nowMs?: number;
+}
+
+export function jobsListVariables(search: JobsSearch, clock: FilterClock): JobsListVariables {
+  return { filter: toFilter(search, clock), orderBy: toOrder(search.sort ?? DEFAULT_SORT) };
 }
 
 export function pageVariables(search: JobsSearch, listVariables: JobsListVariables): JobsPageQueryVariables {
@@ -42,28 +53,49 @@ export function pageVariables(search: JobsSearch, listVariables: JobsListVariabl
   return { ...listVariables, ...pagination };
 }
 
-export function toFilter(search: JobsFilter, nowMs: number): JobFilter | null {
+export function toFilter(
+  search: JobsFilter,
+  { today, zone, nowMs = Date.now() }: FilterClock,
+): JobFilter | null {
   const filter: JobFilter = {
     ...(search.q && { search: search.q }),
     ...(search.status && { normalizedStatus: { in: search.status } }),
     ...(search.category && { statusCategory: search.category }),
     ...(search.reason && { failureReason: { in: search.reason } }),
-    ...dueFilter(search),
+    ...dueFilter(search, today),
     ...(search.late && { isLate: true }),
     ...(search.agent && { agentId: search.agent }),
-    ...(search.contractor && { contractorId: search.contractor }),
+    ...(search.contractor && contractorFilter(search.contractor)),
     ...(search.postal_code && { postalCode: { startsWith: search.postal_code } }),
+    ...(search.provider_status && { providerStatus: { eq: search.provider_status } }),
+    ...createdFilter(search, zone),
     ...(search.updated && { updatedAt: { gte: periodStart(search.updated, nowMs) } }),
   };
   return Object.keys(filter).length === 0 ? null : filter;
 }
 
-export function dueFilter({
-  due_from: from,
-  due_to: to,
-}: Pick<JobsFilter, "due_from" | "due_to">): JobFilter {
+function dueFilter({ due, due_from, due_to }: JobsFilter, today: string): JobFilter {
+  const [from, to] = due ? daysOf(due, today) : [due_from, due_to];
   if (from === undefined && to === undefined) return {};
   return { dueDate: { ...(from && { gte: from }), ...(to && { lte: to }) } };
+}
+
+/** Whole days in the time zone. */
+function createdFilter({ created_from: from, created_to: to }: JobsFilter, zone: string): JobFilter {
+  if (from === undefined && to === undefined) return {};
+  return {
+    createdAt: {
+      ...(from && { gte: startOfDay(from, zone) }),
+      ...(to && { lt: startOfDay(addDays(to, 1), zone) }),
+    },
+  };
+}
+
+function contractorFilter(contractors: readonly string[]): JobFilter {
+  const contractorId = contractors.filter((id) => id !== NO_CONTRACTOR);
+  if (contractorId.length === contractors.length) return { contractorId };
+  if (contractorId.length === 0) return { hasContractor: false };
+  return { or: [{ hasContractor: false }, { contractorId }] };
 }
 
 /** Rounded down to a minute, so that repeated queries hit the cache. */

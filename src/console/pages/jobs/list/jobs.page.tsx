@@ -44,7 +44,7 @@ export function JobsPage() {
         title="Jobs"
         actions={
           <>
-            <LiveIndicator isPaused={isPaused} onToggle={() => setPaused(!isPaused)} />
+            <LiveIndicator error={table.error} isPaused={isPaused} onToggle={() => setPaused(!isPaused)} />
             <ExportMenu listVariables={table.listVariables} total={table.page?.totalCount} />
           </>
         }

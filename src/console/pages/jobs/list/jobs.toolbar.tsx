@@ -5,6 +5,7 @@ import { IconAdjustmentsHorizontal, IconSearch } from "@tabler/icons-react";
 import { canVisit } from "../../../app/session/access.ts";
 import { useSession } from "../../../app/session/session.ts";
 import { ColumnMenu } from "./column.menu.tsx";
+import { DuePresets } from "../filters/due.presets.tsx";
 import { FilterPanel, type FilterProps } from "../filters/filter.panel.tsx";
 import { defaultColumns } from "./jobs.columns.tsx";
 import classes from "./jobs.module.css";
@@ -48,6 +49,7 @@ export function JobsToolbar({
         />
         {canVisit(session, "views") && <SavedViewsMenu search={search} onGo={onGo} />}
       </div>
+      <DuePresets search={search} onChange={onChange} />
       <Collapse expanded={isOpen}>
         <FilterPanel search={search} referenceData={referenceData} onChange={onChange} />
       </Collapse>

@@ -3,6 +3,7 @@ import { skipToken, useQuery } from "@apollo/client/react";
 import { useMemo } from "react";
 import { JobsPageDocument, type JobsPageQuery } from "../../../generated/jobs.ts";
 import { jobsListVariables, pageVariables, type JobsListVariables } from "../filters/jobs.variables.ts";
+import { useToday, useZone } from "../../../app/session/zone.ts";
 import type { JobsSearch } from "../filters/jobs.search.ts";
 import { useLiveList, type LiveList } from "./use-live-list.ts";
 
@@ -21,8 +22,9 @@ export function useJobsPage(
   search: JobsSearch,
   { isReady, isPaused }: { isReady: boolean; isPaused: boolean },
 ): JobsPageState {
+  const [today, zone] = [useToday(), useZone()];
   // Memoised, so that relative periods count from when the filter was chosen.
-  const listVariables = useMemo(() => jobsListVariables(search), [search]);
+  const listVariables = useMemo(() => jobsListVariables(search, { today, zone }), [search, today, zone]);
   const variables = useMemo(() => pageVariables(search, listVariables), [search, listVariables]);
   const { data, previousData, error, loading, refetch } = useQuery(
     JobsPageDocument,
