@@ -67,10 +67,7 @@ describe("an operator who views an organisation", () => {
     ],
     ["lists keys", "{ apiKeys { id } }"],
     ["lists all organisations", "{ organizations { nodes { id } } }"],
-    [
-      "views another organisation",
-      `mutation { viewAsOrganization(id: "org_x") { userErrors { code } } }`,
-    ],
+    ["views another organisation", `mutation { viewAsOrganization(id: "org_x") { userErrors { code } } }`],
   ])("is refused when it %s", async (_what, query) => {
     const { errors } = await asPartner(operator, query);
     expect(errors?.[0]?.extensions.code).toBe("FORBIDDEN");
