@@ -47,6 +47,7 @@ export function createApolloClient({ mode, onUnauthorized, onForbidden }: Sessio
   });
   const webSocketLink = new GraphQLWsLink(createWebSocketClient(mode, onForbidden));
   const retryLink = new ErrorLink(({ error, operation, forward }) => {
+    keepRetryAfter(error, operation.getContext()["response"]);
     const confirm = (): Promise<boolean> | null => {
       if (hasCode(error, "REAUTHENTICATION_REQUIRED")) return reauthentication.request("stale");
       if (hasStatusOrCode(error, 401, "UNAUTHENTICATED")) return onUnauthorized();
@@ -67,6 +68,27 @@ export function createApolloClient({ mode, onUnauthorized, onForbidden }: Sessio
   });
 }
 
+const retryAfterByError = new WeakMap<object, number>();
+
+/** Apollo makes a new error for each of its layers, but with the same GraphQL errors. */
+function identityOf(error: unknown): object | null {
+  if (CombinedGraphQLErrors.is(error)) return error.errors[0] ?? null;
+  return error instanceof Error ? error : null;
+}
+
+/** Apollo's errors of a GraphQL response do not contain its headers. */
+function keepRetryAfter(error: unknown, response: unknown): void {
+  const header = response instanceof Response ? response.headers.get("Retry-After") : null;
+  const identity = identityOf(error);
+  if (identity && header !== null && /^\d+$/.test(header)) retryAfterByError.set(identity, Number(header));
+}
+
+/** From the Retry-After header; null if the response had none. */
+export function retryAfterSeconds(error: unknown): number | null {
+  const identity = identityOf(error);
+  return (identity && retryAfterByError.get(identity)) ?? null;
+}
+
 function isSubscription({ operationType }: ApolloLink.Operation): boolean {
   return operationType === OperationTypeNode.SUBSCRIPTION;
 }
@@ -77,12 +99,13 @@ function modeHeaders(mode: Mode): Record<string, string> {
 }
 
 function createWebSocketClient(mode: Mode, onForbidden: () => void): Client {
-  return createClient({
+  let newestId = "";
+  const client = createClient({
     url: serverUrl("graphql").replace(/^http/, "ws"),
     connectionParams: modeHeaders(mode),
     lazy: true,
     keepAlive: 30_000,
-    generateID: () => socketEvents.nextSubscriptionId(),
+    generateID: () => (newestId = socketEvents.nextSubscriptionId()),
     retryAttempts: Number.POSITIVE_INFINITY,
     retryWait: waitBeforeRetry,
     shouldRetry: (event) => !isFatalClose(event),
@@ -97,6 +120,17 @@ function createWebSocketClient(mode: Mode, onForbidden: () => void): Client {
       },
     },
   });
+  return {
+    ...client,
+    subscribe(payload, sink) {
+      const unsubscribe = client.subscribe(payload, sink);
+      const id = newestId;
+      return () => {
+        socketEvents.ended(id);
+        unsubscribe();
+      };
+    },
+  };
 }
 
 function isFatalClose(event: unknown): boolean {

@@ -4,8 +4,10 @@ import { useEffect, useRef, useSyncExternalStore } from "react";
 export type ConnectionStatus = "idle" | "connecting" | "live" | "reconnecting" | "refused";
 
 let status: ConnectionStatus = "idle";
-/** Subscriptions started so far; the newest one's id is this number. */
+/** Subscriptions started so far. */
 let startedCount = 0;
+/** Whether the server has confirmed each subscription of the page, by its id. */
+const confirmedById = new Map<string, boolean>();
 /** How often a subscription became active. */
 let subscribedCount = 0;
 const listeners = new Set<() => void>();
@@ -15,24 +17,36 @@ function setStatus(next: ConnectionStatus): void {
   for (const listener of listeners) listener();
 }
 
+function areConfirmed(): boolean {
+  return ![...confirmedById.values()].includes(false);
+}
+
 /** Called by the WebSocket client. */
 export const socketEvents = {
   connecting: (isRetry: boolean): void => setStatus(isRetry ? "reconnecting" : "connecting"),
-  /** Returns the id of a new subscription. A page has one subscription at a time. */
+  /** Returns the id of a new subscription. */
   nextSubscriptionId(): string {
     startedCount += 1;
+    confirmedById.set(String(startedCount), false);
     setStatus("connecting");
     return String(startedCount);
   },
   /** The server confirmed that the subscription is active. Ignores subscriptions of a previous page. */
   subscribed(id: unknown): void {
-    if (id !== String(startedCount)) return;
+    if (!confirmedById.has(String(id))) return;
+    confirmedById.set(String(id), true);
     subscribedCount += 1;
-    setStatus("live");
+    setStatus(areConfirmed() ? "live" : status);
+  },
+  ended(id: string): void {
+    confirmedById.delete(id);
+    if (confirmedById.size > 0 && areConfirmed()) setStatus("live");
   },
   /** `done`: no subscription is left; `refused`: the server rejected the connection for good. */
-  closed: (end: "done" | "lost" | "refused"): void =>
-    setStatus(end === "done" ? "idle" : end === "lost" ? "reconnecting" : "refused"),
+  closed(end: "done" | "lost" | "refused"): void {
+    for (const id of confirmedById.keys()) confirmedById.set(id, false);
+    setStatus(end === "done" ? "idle" : end === "lost" ? "reconnecting" : "refused");
+  },
 };
 
 function subscribe(listener: () => void): () => void {

@@ -1,5 +1,8 @@
 /** Moves the focus to the heading after navigation, so that a screen reader announces the new page. */
-import { useEffect, useLayoutEffect, useRef, type RefObject } from "react";
+import { createContext, use, useEffect, useLayoutEffect, useRef, type RefObject } from "react";
+
+/** True inside a panel, which shows the content of a page beside another page. */
+export const InPanel = createContext(false);
 
 let shouldFocusHeading = false;
 
@@ -8,12 +11,13 @@ export function requestHeadingFocus(): void {
   shouldFocusHeading = true;
 }
 
-/** Sets the document title, and focuses the heading after navigation. */
+/** Sets the document title, except of a panel, and focuses the heading after navigation. */
 export function usePageHeading(title: string): RefObject<HTMLHeadingElement | null> {
   const heading = useRef<HTMLHeadingElement>(null);
+  const isInPanel = use(InPanel);
   useEffect(() => {
-    document.title = `${title} · Waymark`;
-  }, [title]);
+    if (!isInPanel) document.title = `${title} · Waymark`;
+  }, [title, isInPanel]);
   useEffect(() => {
     if (!shouldFocusHeading) return;
     shouldFocusHeading = false;

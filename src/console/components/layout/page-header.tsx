@@ -1,7 +1,7 @@
-/** The `h1` of a page with its description and actions. It also sets the document title. */
+/** The `h1` of a page, or `h2` of a panel, with its description and actions. It also sets the document title. */
 import { Box, Group, Text, Title } from "@mantine/core";
-import type { ReactNode } from "react";
-import { usePageHeading } from "../../app/interaction/page-heading.ts";
+import { use, type ReactNode } from "react";
+import { InPanel, usePageHeading } from "../../app/interaction/page-heading.ts";
 import classes from "./page-header.module.css";
 
 interface PageHeaderProps {
@@ -10,19 +10,20 @@ interface PageHeaderProps {
   /** Next to the title, such as a badge or a copy button. */
   titleAside?: ReactNode;
   description?: ReactNode;
-  /** Above the title: a link back to the list. */
+  /** Above the title: a link back to the list. Not shown in a panel. */
   back?: ReactNode;
   actions?: ReactNode;
 }
 
 export function PageHeader({ title, titleAside, description, back, actions }: PageHeaderProps) {
   const heading = usePageHeading(title);
+  const isInPanel = use(InPanel);
   return (
     <Box component="header" className={classes.root}>
-      {back && <div className={classes.back}>{back}</div>}
+      {back && !isInPanel && <div className={classes.back}>{back}</div>}
       <div className={classes.line}>
         <Group gap="sm" className={classes.title}>
-          <Title order={1} ref={heading} tabIndex={-1}>
+          <Title order={isInPanel ? 2 : 1} ref={heading} tabIndex={-1}>
             {title}
           </Title>
           {titleAside}

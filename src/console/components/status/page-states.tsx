@@ -9,14 +9,14 @@ import {
   IconTestPipe,
   type Icon,
 } from "@tabler/icons-react";
-import type { ReactNode, RefObject } from "react";
+import { use, type ReactNode, type RefObject } from "react";
 import { describeError } from "../../app/api/describe-error.ts";
 import { guide, type GuidePage } from "../../app/guide/guide-pages.ts";
 import { useScreenGuide } from "../../app/guide/screen-guide.ts";
 import { roleLabel } from "../../app/session/roles.ts";
 import { useMode, useSession } from "../../app/session/session.ts";
 import { useSwitchMode } from "../../app/session/use-switch-mode.ts";
-import { usePageHeading } from "../../app/interaction/page-heading.ts";
+import { InPanel, usePageHeading } from "../../app/interaction/page-heading.ts";
 import { GuideLink } from "../layout/guide-link.tsx";
 import { ButtonLink } from "../layout/links.tsx";
 import classes from "./page-states.module.css";
@@ -42,12 +42,13 @@ function StateMessage({
   action,
   guide: guidePage,
 }: StateMessageProps) {
+  const isPage = heading !== undefined && !use(InPanel);
   return (
     <Stack align="center" gap="sm" className={classes.statement}>
       <ThemeIcon size={52} radius="xl" variant="light" color={color} aria-hidden="true">
         <Picture size={26} stroke={1.6} />
       </ThemeIcon>
-      <Title order={heading ? 1 : 2} size="h2" ta="center" ref={heading} tabIndex={heading ? -1 : undefined}>
+      <Title order={isPage ? 1 : 2} size="h2" ta="center" ref={heading} tabIndex={heading ? -1 : undefined}>
         {title}
       </Title>
       {children && (
