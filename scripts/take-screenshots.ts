@@ -27,7 +27,13 @@ const signedOutShots: readonly Shot[] = [
 const organizationShots = (endpointId: string): readonly Shot[] => [
   { name: "dashboard", target: "/" },
   { name: "jobs", target: "/jobs?category=ATTENTION" },
-  { name: "job", target: (page) => follow(page, page.getByRole("row").nth(1).getByRole("link").first()) },
+  {
+    name: "job",
+    target: async (page) => {
+      await page.getByRole("row").nth(1).getByRole("link").first().click();
+      await follow(page, page.getByRole("link", { name: "Open full page" }));
+    },
+  },
   { name: "job-edit", target: (page) => page.getByRole("button", { name: "Edit" }).click() },
   { name: "keys", target: "/integrations/keys" },
   { name: "key-new", target: createKey },

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import type { JobRowFragment } from "../../../src/console/generated/job-row.ts";
-import { buildTargets, buildResult, buildPlan } from "../../../src/console/pages/jobs/bulk-edit/plan.ts";
 import {
   validateInputs,
   findField,
@@ -149,60 +148,6 @@ describe("the failure reason", () => {
   it("stays empty if the user cleared it", () => {
     const cleared = { ...failed, failureReason: "" };
     expect(withStatus(cleared, "on_hold", failed, takesReason).failureReason).toBe("");
-  });
-});
-
-describe("a bulk edit", () => {
-  const before = new Map([
-    ["WM-1", job()],
-    ["WM-2", job({ markingNumber: "WM-2", version: 9, labels: "new" })],
-  ]);
-  const change = { kind: "edit", patch: { labels: "new" } } as const;
-  const targets = buildTargets(["WM-1", "WM-2", "WM-3"], before);
-  const gone = {
-    code: "NOT_FOUND",
-    field: "items.2.markingNumber",
-    message: "Delivery job not found",
-  } as const;
-  const plan = buildPlan(change, targets, before, [
-    { markingNumber: "WM-1", outcome: "UPDATED", job: job({ labels: "new" }), userErrors: [] },
-    { markingNumber: "WM-2", outcome: "UNCHANGED", job: before.get("WM-2") ?? null, userErrors: [] },
-    { markingNumber: "WM-3", outcome: "FAILED", job: null, userErrors: [gone] },
-  ]);
-
-  it("sends the version that was read for each job", () => {
-    expect(targets.map(({ expectedVersion }) => expectedVersion)).toEqual([3, 9, undefined]);
-  });
-
-  it("previews the result for each job", () => {
-    expect(plan.rows).toMatchObject([
-      {
-        markingNumber: "WM-1",
-        outcome: "UPDATED",
-        changes: [{ field: "labels", from: null, to: "new" }],
-        problems: [],
-      },
-      { markingNumber: "WM-2", outcome: "UNCHANGED", changes: [], problems: [] },
-      { markingNumber: "WM-3", outcome: "FAILED", changes: [], problems: ["Delivery job not found"] },
-    ]);
-  });
-
-  it("applies only jobs that will change", () => {
-    expect(plan.targets).toEqual([{ markingNumber: "WM-1", expectedVersion: 3 }]);
-  });
-
-  it("lists jobs rejected by the preview or when applied", () => {
-    const late = {
-      code: "CONFLICT",
-      field: "items.0.expectedVersion",
-      message: "The job is at version 4",
-    } as const;
-    const outcome = buildResult(plan, [
-      { markingNumber: "WM-1", outcome: "FAILED", job: null, userErrors: [late] },
-    ]);
-    expect(outcome).toMatchObject({ updated: 0, unchanged: 1 });
-    expect(outcome.failed.map(({ markingNumber }) => markingNumber)).toEqual(["WM-3", "WM-1"]);
-    expect(outcome.failed[1]?.problems).toEqual(["Someone else changed this job."]);
   });
 });
 

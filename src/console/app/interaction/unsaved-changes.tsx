@@ -19,8 +19,17 @@ const DiscardPrompt = lazy(async () => ({
   default: (await import("../../components/dialogs/discard-prompt.tsx")).DiscardPrompt,
 }));
 
-/** `locked`: a request is in flight, or a secret is shown that cannot be shown again. Only dialogs can be locked. */
-export type InputState = "clean" | "changed" | "locked";
+/**
+ * `locked`: a request is in flight, or a secret is shown that cannot be shown again. Only dialogs can be locked.
+ * `running`: many requests are sent one after the other, and leaving stops them.
+ */
+export type InputState = "clean" | "changed" | "running" | "locked";
+
+/** What the user is asked about. */
+export interface LossQuestion {
+  about: "changed" | "running";
+  onAnswer: (isDiscarded: boolean) => void;
+}
 
 type Inputs = Set<() => InputState>;
 
@@ -72,7 +81,8 @@ export function useUnsavedInput(state: () => InputState): void {
     const read = (): InputState => {
       // A dialog that is fading out is already closed.
       if (dialog) return dialog.isOpen.current ? latest.current() : "clean";
-      return latest.current() === "clean" ? "clean" : "changed";
+      const own = latest.current();
+      return own === "locked" ? "changed" : own;
     };
     const registries = dialog ? [inputs, dialog.inputs] : [inputs];
     for (const registry of registries) registry.add(read);
@@ -82,19 +92,24 @@ export function useUnsavedInput(state: () => InputState): void {
   }, [inputs, dialog]);
 }
 
+function jobIn(search: object): unknown {
+  return "job" in search ? search.job : undefined;
+}
+
 export function UnsavedChangesProvider({ children }: { children: ReactNode }) {
-  const [answer, setAnswer] = useState<((isDiscarded: boolean) => void) | null>(null);
+  const [question, setQuestion] = useState<LossQuestion | null>(null);
   const isAsking = useRef(false);
-  const askToDiscard = (): Promise<boolean> => {
+  const askToDiscard = (about: LossQuestion["about"]): Promise<boolean> => {
     // Escape also reaches the dialog below this prompt.
     if (isAsking.current) return Promise.resolve(false);
     isAsking.current = true;
     return new Promise((resolve) => {
-      setAnswer(() => (isDiscarded: boolean) => {
+      const onAnswer = (isDiscarded: boolean): void => {
         isAsking.current = false;
-        setAnswer(null);
+        setQuestion(null);
         resolve(isDiscarded);
-      });
+      };
+      setQuestion({ about, onAnswer });
     });
   };
   const latestAskToDiscard = useRef(askToDiscard);
@@ -103,7 +118,8 @@ export function UnsavedChangesProvider({ children }: { children: ReactNode }) {
     const confirmDiscard = async (inputs: Inputs): Promise<boolean> => {
       const states = new Set([...inputs].map((read) => read()));
       if (states.has("locked")) return false;
-      return !states.has("changed") || (await latestAskToDiscard.current());
+      if (states.has("running")) return await latestAskToDiscard.current("running");
+      return !states.has("changed") || (await latestAskToDiscard.current("changed"));
     };
     const confirmLeave = async (): Promise<boolean> => {
       const isFree = await confirmDiscard(all);
@@ -115,16 +131,17 @@ export function UnsavedChangesProvider({ children }: { children: ReactNode }) {
   const store = useSessionStore();
   useEffect(() => store.watchInput(() => hasInput(unsaved.inputs)), [store, unsaved]);
   useBlocker({
-    // Filters in the URL change without leaving the page.
+    // Filters in the URL change without leaving the page. The job in its panel does not.
     shouldBlockFn: async ({ current, next }) =>
-      current.pathname !== next.pathname && !(await unsaved.confirmDiscard(unsaved.inputs)),
+      (current.pathname !== next.pathname || jobIn(current.search) !== jobIn(next.search)) &&
+      !(await unsaved.confirmDiscard(unsaved.inputs)),
     enableBeforeUnload: () => hasInput(unsaved.inputs),
   });
   return (
     <UnsavedChangesContext value={unsaved}>
       {children}
       <Suspense>
-        <DiscardPrompt onAnswer={answer} />
+        <DiscardPrompt question={question} />
       </Suspense>
     </UnsavedChangesContext>
   );

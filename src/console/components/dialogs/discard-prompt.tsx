@@ -1,36 +1,53 @@
-/** Asks before unsaved input is lost. */
+/** Asks before unsaved input is lost, or before something stops because its page is left. */
 import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import type { LossQuestion } from "../../app/interaction/unsaved-changes.tsx";
 
 interface DiscardPromptProps {
   /** Null while the prompt is closed. */
-  onAnswer: ((isDiscarded: boolean) => void) | null;
+  question: LossQuestion | null;
 }
+
+const TEXTS: Record<LossQuestion["about"], Record<"title" | "text" | "keep" | "discard", string>> = {
+  changed: {
+    title: "Discard your changes?",
+    text: "Your changes have not been saved.",
+    keep: "Keep editing",
+    discard: "Discard",
+  },
+  running: {
+    title: "Stop changing jobs?",
+    text: "Jobs that have been changed stay changed. The others stay as they are.",
+    keep: "Keep running",
+    discard: "Stop",
+  },
+};
 
 /** Above the dialog with the unsaved input. */
 const Z_INDEX = 300;
 
-export function DiscardPrompt({ onAnswer }: DiscardPromptProps) {
+export function DiscardPrompt({ question }: DiscardPromptProps) {
+  const { title, text, keep, discard } = TEXTS[question?.about ?? "changed"];
   return (
     <Modal
-      opened={onAnswer !== null}
-      onClose={() => onAnswer?.(false)}
-      title="Discard your changes?"
+      opened={question !== null}
+      onClose={() => question?.onAnswer(false)}
+      title={title}
       zIndex={Z_INDEX}
       // Mantine listens on the window, so the Escape that opened the prompt would also close it.
       closeOnEscape={false}
       onKeyDown={({ key }) => {
-        if (key === "Escape") onAnswer?.(false);
+        if (key === "Escape") question?.onAnswer(false);
       }}
       size="sm"
     >
       <Stack>
-        <Text>Your changes have not been saved.</Text>
+        <Text>{text}</Text>
         <Group justify="flex-end">
-          <Button variant="default" data-autofocus onClick={() => onAnswer?.(false)}>
-            Keep editing
+          <Button variant="default" data-autofocus onClick={() => question?.onAnswer(false)}>
+            {keep}
           </Button>
-          <Button color="red" onClick={() => onAnswer?.(true)}>
-            Discard
+          <Button color="red" onClick={() => question?.onAnswer(true)}>
+            {discard}
           </Button>
         </Group>
       </Stack>

@@ -37,6 +37,8 @@ interface DataTableProps<Row> {
   rows: readonly Row[];
   rowKey: (row: Row) => string;
   isSelected?: (row: Row) => boolean;
+  /** The row that is shown beside the table. */
+  isCurrent?: (row: Row) => boolean;
   /** Greys out the rows while new ones load. */
   isStale?: boolean;
 }
@@ -47,6 +49,7 @@ export function DataTable<Row>({
   rows,
   rowKey,
   isSelected,
+  isCurrent,
   isStale = false,
 }: DataTableProps<Row>) {
   return (
@@ -61,7 +64,12 @@ export function DataTable<Row>({
         </thead>
         <tbody role="rowgroup" data-stale={isStale || undefined}>
           {rows.map((row) => (
-            <tr key={rowKey(row)} role="row" data-selected={isSelected?.(row) === true ? true : undefined}>
+            <tr
+              key={rowKey(row)}
+              role="row"
+              data-selected={isSelected?.(row) === true ? true : undefined}
+              aria-current={isCurrent?.(row) === true ? true : undefined}
+            >
               {columns.map((column) => (
                 <BodyCell key={column.id} column={column} row={row} />
               ))}

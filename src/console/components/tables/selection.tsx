@@ -26,7 +26,7 @@ export function selectionColumn<Row>({
   canSelect = () => true,
 }: SelectionColumnOptions<Row>): Column<Row> {
   const keys = page.filter(canSelect).map(keyOf);
-  const count = keys.filter((key) => selection.selected.has(key)).length;
+  const count = keys.filter(selection.has).length;
   return {
     id: "select",
     header: "Select",
@@ -47,19 +47,16 @@ export function selectionColumn<Row>({
         className={classes.tick}
         aria-label={`Select ${labelOf(row)}`.trim()}
         disabled={!canSelect(row)}
-        checked={selection.selected.has(keyOf(row))}
+        checked={selection.has(keyOf(row))}
         onChange={({ nativeEvent }) =>
           "shiftKey" in nativeEvent && nativeEvent.shiftKey === true
             ? selection.toggleRange(keyOf(row), keys)
-            : selection.toggle(keyOf(row))
+            : selection.toggle(keyOf(row), keys)
         }
       />
     ),
   };
 }
-
-/** The API's limit for one operation on several objects. */
-export const MAX_SELECTED = 100;
 
 interface SelectionBarProps {
   /** Such as "jobs". */
@@ -67,8 +64,8 @@ interface SelectionBarProps {
   count: number;
   /** `count` with its noun: "3 jobs". */
   countText: string;
-  /** Shown above MAX_SELECTED, where the actions must be disabled. */
-  advice: string;
+  /** Shown below the count. */
+  advice?: ReactNode;
   onClear: () => void;
   /** The buttons of the actions. */
   children: ReactNode;
@@ -82,8 +79,8 @@ export function SelectionBar({ noun, count, countText, advice, onClear, children
         <Text component="span" fw={600}>
           {countText} selected
         </Text>
-        {count > MAX_SELECTED && (
-          <Text fz="sm" c="dimmed">
+        {advice && (
+          <Text component="div" fz="sm" c="dimmed">
             {advice}
           </Text>
         )}

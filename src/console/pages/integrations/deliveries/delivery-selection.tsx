@@ -2,7 +2,7 @@
 import { Button } from "@mantine/core";
 import { IconRepeat } from "@tabler/icons-react";
 import type { Column } from "../../../components/tables/data-table.tsx";
-import { MAX_SELECTED, SelectionBar, selectionColumn } from "../../../components/tables/selection.tsx";
+import { SelectionBar, selectionColumn } from "../../../components/tables/selection.tsx";
 import type { Selection } from "../../../components/tables/use-selection.ts";
 import type { DeliveryRowFragment } from "../../../generated/webhook-deliveries.ts";
 import { eventTypeCode } from "../event-types.ts";
@@ -25,6 +25,9 @@ export function selectColumn(selection: Selection, page: readonly Delivery[]): C
   });
 }
 
+/** The API's limit for one replay. */
+const MAX_SELECTED = 100;
+
 interface DeliverySelectionBarProps {
   count: number;
   onReplay: () => void;
@@ -38,7 +41,7 @@ export function DeliverySelectionBar({ count, onReplay, onClear }: DeliverySelec
       noun="deliveries"
       count={count}
       countText={countDeliveries(count)}
-      advice={`You can replay up to ${MAX_SELECTED} deliveries at once. Deselect ${excess}.`}
+      advice={excess > 0 && `You can replay up to ${MAX_SELECTED} deliveries at once. Deselect ${excess}.`}
       onClear={onClear}
     >
       <Button

@@ -3,31 +3,30 @@ import { formatCount } from "../../../app/formats.ts";
 import { skipToken, useQuery } from "@apollo/client/react";
 import { ActionIcon, Button, Checkbox, Group, Paper, Select, Stack, Text } from "@mantine/core";
 import { IconTrash } from "@tabler/icons-react";
-import { describeError } from "../../../app/api/describe-error.ts";
 import { focusFirstError } from "../../../app/interaction/use-submit.ts";
 import { CancelButton } from "../../../components/dialogs/dialog-actions.tsx";
-import { FormAlert } from "../../../components/forms/form-alert.tsx";
 import { JobFieldInput } from "../job-field.input.tsx";
-import { JobsToEditDocument } from "../../../generated/bulk-edit.ts";
+import { CountJobsDocument, type JobPatch } from "../../../generated/bulk-edit.ts";
+import type { JobFilter } from "../../../generated/jobs.ts";
 import { FIELD_GROUPS, findField, jobFields, type FieldName } from "../job.fields.ts";
 import { statusTakesReason, type ReferenceData } from "../use-reference-data.ts";
-import type { BulkEdit } from "./use-bulk-edit.ts";
+import { CHUNK_SIZE, type JobSet } from "./plan.ts";
 import type { FieldEditor } from "./use-field-editor.ts";
 import classes from "../list/jobs.module.css";
 
 interface BulkEditFieldsStepProps {
-  bulkEdit: BulkEdit;
   fieldEditor: FieldEditor;
-  markingNumbers: readonly string[];
+  jobs: JobSet;
   referenceData: ReferenceData;
+  onPreview: (patch: JobPatch) => void;
 }
 
 export function BulkEditFieldsStep(props: BulkEditFieldsStepProps) {
-  const { bulkEdit, fieldEditor, markingNumbers, referenceData } = props;
-  const scheduledDateHint = useScheduledDateHint(fieldEditor.names, markingNumbers);
+  const { fieldEditor, jobs, referenceData, onPreview } = props;
+  const scheduledDateHint = useScheduledDateHint(fieldEditor.names, jobs);
   const preview = (): void => {
     const patch = fieldEditor.toPatch();
-    if (patch) void bulkEdit.preview({ kind: "edit", patch });
+    if (patch) onPreview(patch);
     else focusFirstError();
   };
   return (
@@ -42,7 +41,6 @@ export function BulkEditFieldsStep(props: BulkEditFieldsStepProps) {
         <Text c="dimmed" fz="sm">
           Choose the fields to change. You can review every change before it is made.
         </Text>
-        <FormAlert failure={bulkEdit.error === null ? null : describeError(bulkEdit.error)} />
         {fieldEditor.names.map((name) => (
           <EditedField
             key={name}
@@ -54,8 +52,8 @@ export function BulkEditFieldsStep(props: BulkEditFieldsStepProps) {
         ))}
         <AddField fieldEditor={fieldEditor} />
         <div className={classes.actions}>
-          <CancelButton isBusy={bulkEdit.isBusy} />
-          <Button type="submit" loading={bulkEdit.isBusy} disabled={fieldEditor.names.length === 0}>
+          <CancelButton isBusy={false} />
+          <Button type="submit" disabled={fieldEditor.names.length === 0}>
             Preview
           </Button>
         </div>
@@ -65,16 +63,25 @@ export function BulkEditFieldsStep(props: BulkEditFieldsStepProps) {
 }
 
 /** Says how many of the jobs have a confirmed date, if only their scheduled date changes. */
-function useScheduledDateHint(
-  names: readonly FieldName[],
-  markingNumbers: readonly string[],
-): string | undefined {
-  const isNeeded = names.includes("scheduledDate") && !names.includes("scheduledDeliveryDate");
-  const { data } = useQuery(JobsToEditDocument, isNeeded ? { variables: { markingNumbers } } : skipToken);
-  const jobs = data?.jobsByMarkingNumber ?? [];
-  const count = jobs.filter((job) => job && job.scheduledDeliveryDate !== null).length;
+function useScheduledDateHint(names: readonly FieldName[], jobs: JobSet): string | undefined {
+  const isConfirmed = { scheduledDeliveryDate: { isNull: false } };
+  const filter = filterOf(jobs);
+  const isNeeded =
+    filter !== undefined && names.includes("scheduledDate") && !names.includes("scheduledDeliveryDate");
+  const { data } = useQuery(
+    CountJobsDocument,
+    isNeeded ? { variables: { filter: { and: [filter ?? {}, isConfirmed] } } } : skipToken,
+  );
+  const count = data?.jobs?.totalCount ?? 0;
   if (!isNeeded || count === 0) return undefined;
   return `${formatCount(count, "job has", "jobs have")} a confirmed date, which decides when they are due. To change when all jobs are due, use Reschedule instead.`;
+}
+
+/** Undefined for more jobs than a filter can list. */
+function filterOf(jobs: JobSet): JobFilter | null | undefined {
+  if (jobs.kind === "matching") return jobs.filter;
+  const { markingNumbers } = jobs;
+  return markingNumbers.length > CHUNK_SIZE ? undefined : { markingNumber: { in: [...markingNumbers] } };
 }
 
 function AddField({ fieldEditor }: { fieldEditor: FieldEditor }) {

@@ -1,14 +1,11 @@
 /** The first step of rescheduling: choose the day on which the jobs are due. */
 import { Button, Checkbox, Stack, Text, TextInput } from "@mantine/core";
 import { useForm, type UseFormReturnType } from "@mantine/form";
-import { describeError } from "../../../app/api/describe-error.ts";
 import { focusFirstError } from "../../../app/interaction/use-submit.ts";
 import { useToday } from "../../../app/session/zone.ts";
 import { CancelButton } from "../../../components/dialogs/dialog-actions.tsx";
-import { FormAlert } from "../../../components/forms/form-alert.tsx";
 import { addDays, DUE_RULE } from "../job.due.ts";
 import classes from "../list/jobs.module.css";
-import type { BulkEdit } from "./use-bulk-edit.ts";
 
 interface RescheduleValues {
   dueDate: string;
@@ -26,16 +23,18 @@ export function useRescheduleForm(): RescheduleForm {
   });
 }
 
-export function RescheduleStep({ bulkEdit, form }: { bulkEdit: BulkEdit; form: RescheduleForm }) {
-  const preview = (values: RescheduleValues): void =>
-    void bulkEdit.preview({ kind: "reschedule", ...values });
+interface RescheduleStepProps {
+  form: RescheduleForm;
+  onPreview: (values: RescheduleValues) => void;
+}
+
+export function RescheduleStep({ form, onPreview }: RescheduleStepProps) {
   return (
-    <form noValidate onSubmit={form.onSubmit(preview, focusFirstError)}>
+    <form noValidate onSubmit={form.onSubmit(onPreview, focusFirstError)}>
       <Stack>
         <Text c="dimmed" fz="sm">
           {DUE_RULE}
         </Text>
-        <FormAlert failure={bulkEdit.error === null ? null : describeError(bulkEdit.error)} />
         <TextInput
           {...form.getInputProps("dueDate")}
           type="date"
@@ -53,10 +52,8 @@ export function RescheduleStep({ bulkEdit, form }: { bulkEdit: BulkEdit; form: R
           }
         />
         <div className={classes.actions}>
-          <CancelButton isBusy={bulkEdit.isBusy} />
-          <Button type="submit" loading={bulkEdit.isBusy}>
-            Preview
-          </Button>
+          <CancelButton isBusy={false} />
+          <Button type="submit">Preview</Button>
         </div>
       </Stack>
     </form>

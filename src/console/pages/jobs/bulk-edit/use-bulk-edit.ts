@@ -1,109 +1,101 @@
-/** The steps of a change of many jobs: choose, preview, apply. */
+/** The steps of a change of many jobs: choose, check, preview, change, report, undo. */
 import { useApolloClient } from "@apollo/client/react";
-import { useState } from "react";
+import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { useSession } from "../../../app/session/session.ts";
+import { bulkRequests } from "./bulk-requests.ts";
+import { isActive, type Run, type RunState } from "./chunk-run.ts";
 import {
-  JobsToEditDocument,
-  RescheduleJobsDocument,
-  UpdateJobsDocument,
-  type BulkChangeFragment,
-} from "../../../generated/bulk-edit.ts";
-import type { JobRowFragment } from "../../../generated/job-row.ts";
-import {
-  buildPlan,
-  buildResult,
-  buildTargets,
+  startChange,
+  startPreview,
+  startUndo,
   type BulkChange,
-  type BulkEditPlan,
-  type BulkEditResult,
+  type BulkPlan,
+  type ChangeRun,
+  type JobSet,
+  type Preview,
 } from "./plan.ts";
 
 export type BulkEditStep =
   | { kind: "choose" }
-  | { kind: "preview"; plan: BulkEditPlan }
-  | { kind: "done"; outcome: BulkEditResult };
+  | { kind: "check"; change: BulkChange; run: Run<Preview> }
+  | { kind: "preview"; plan: BulkPlan }
+  | { kind: "change"; plan: BulkPlan; change: ChangeRun }
+  | { kind: "undo"; plan: BulkPlan; change: ChangeRun; undo: ChangeRun };
 
 export interface BulkEdit {
   step: BulkEditStep;
-  isBusy: boolean;
-  /** Null if the last step succeeded. */
-  error: unknown;
-  preview: (change: BulkChange) => Promise<void>;
-  apply: (plan: BulkEditPlan) => Promise<void>;
-  back: () => void;
+  check: (jobs: JobSet, change: BulkChange) => void;
+  apply: (plan: BulkPlan) => void;
+  undo: (plan: BulkPlan, change: ChangeRun) => void;
+  /** Back to the first step. Stops what runs. */
+  reset: () => void;
 }
 
-export function useBulkEdit(markingNumbers: readonly string[], onApplied: () => void): BulkEdit {
+/** `onChanged`: called when a run has ended that changed jobs. What runs stops when the page is left. */
+export function useBulkEdit(onChanged: () => void): BulkEdit {
   const client = useApolloClient();
+  const hasKeys = useSession().organization !== null;
+  const requests = useMemo(() => bulkRequests(client, hasKeys), [client, hasKeys]);
   const [step, setStep] = useState<BulkEditStep>({ kind: "choose" });
-  const [state, setState] = useState<{ isBusy: boolean; error: unknown }>({ isBusy: false, error: null });
+  const run = runOf(step);
+  useEffect(() => {
+    // The server is reachable again.
+    const resume = (): void => {
+      if (run?.state().interruption) run.resume();
+    };
+    window.addEventListener("online", resume);
+    return () => {
+      window.removeEventListener("online", resume);
+      run?.stop();
+    };
+  }, [run]);
 
-  const runStep = async (act: () => Promise<BulkEditStep>): Promise<void> => {
-    setState({ isBusy: true, error: null });
-    try {
-      setStep(await act());
-      setState({ isBusy: false, error: null });
-    } catch (error) {
-      setState({ isBusy: false, error });
-    }
+  const start = (change: ChangeRun): ChangeRun => {
+    const stop = change.run.subscribe(() => {
+      if (isActive(change.run.state())) return;
+      stop();
+      onChanged();
+    });
+    return change;
   };
-
   return {
     step,
-    ...state,
-    preview: (change) =>
-      runStep(async () => {
-        const before = await readJobs(client, markingNumbers);
-        const targets = buildTargets(markingNumbers, before);
-        const results = await send(client, { change, targets }, true);
-        return { kind: "preview", plan: buildPlan(change, targets, before, results) };
-      }),
-    apply: (plan) =>
-      runStep(async () => {
-        // Also if the response is lost, because the server may have applied the change.
-        const applied = await send(client, plan, false).finally(onApplied);
-        return { kind: "done", outcome: buildResult(plan, applied) };
-      }),
-    back: () => {
-      setState({ isBusy: false, error: null });
-      setStep({ kind: "choose" });
+    check(jobs, change) {
+      const preview = startPreview(requests, jobs, change);
+      setStep({ kind: "check", change, run: preview });
+      preview.subscribe(() => {
+        const { status, result } = preview.state();
+        if (status !== "done") return;
+        const next: BulkEditStep = { kind: "preview", plan: { change, jobs: result.jobs } };
+        // Unless the user went back while the last request was in flight.
+        setStep((former) => (former.kind === "check" && former.run === preview ? next : former));
+      });
     },
+    apply: (plan) =>
+      setStep({ kind: "change", plan, change: start(startChange(requests, plan, randomKey())) }),
+    undo: (plan, change) =>
+      setStep({
+        kind: "undo",
+        plan,
+        change,
+        undo: start(startUndo(requests, change.run.state().result, randomKey())),
+      }),
+    reset: () => setStep({ kind: "choose" }),
   };
 }
 
-type Client = ReturnType<typeof useApolloClient>;
-
-async function readJobs(
-  client: Client,
-  markingNumbers: readonly string[],
-): Promise<Map<string, JobRowFragment>> {
-  const { data } = await client.query({
-    query: JobsToEditDocument,
-    variables: { markingNumbers },
-    fetchPolicy: "network-only",
-  });
-  return new Map(
-    (data?.jobsByMarkingNumber ?? []).flatMap((job) => (job ? [[job.markingNumber, job] as const] : [])),
-  );
+/** `crypto.randomUUID` needs HTTPS. */
+function randomKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
 }
 
-async function send(
-  client: Client,
-  { change, targets }: Pick<BulkEditPlan, "change" | "targets">,
-  dryRun: boolean,
-): Promise<BulkChangeFragment["results"]> {
-  // The jobs of a dry run must not reach the cache.
-  const fetchPolicy = dryRun ? "no-cache" : "network-only";
-  const { data } = await (change.kind === "edit"
-    ? client.mutate({
-        mutation: UpdateJobsDocument,
-        variables: { items: targets.map((target) => ({ ...target, patch: change.patch })), dryRun },
-        fetchPolicy,
-      })
-    : client.mutate({
-        mutation: RescheduleJobsDocument,
-        variables: { items: targets, dueDate: change.dueDate, confirmed: change.confirmed, dryRun },
-        fetchPolicy,
-      }));
-  if (!data) throw new Error("The server returned no data");
-  return data.change.results;
+/** What runs, or ran last, in this step. */
+export function runOf(step: BulkEditStep): Run<unknown> | null {
+  if (step.kind === "check") return step.run;
+  if (step.kind === "change") return step.change.run;
+  return step.kind === "undo" ? step.undo.run : null;
+}
+
+export function useRunState<Result>(run: Run<Result>): RunState<Result> {
+  return useSyncExternalStore(run.subscribe, run.state);
 }

@@ -35,7 +35,8 @@ export function JobPage() {
 
 const back = <TextLink to="/jobs">All jobs</TextLink>;
 
-function JobLoader({ markingNumber }: { markingNumber: string }) {
+/** Also shown beside the list of jobs. */
+export function JobLoader({ markingNumber }: { markingNumber: string }) {
   const query = useQuery(JobPageDocument, { variables: { markingNumber } });
   const reload = useRefetch(query);
   const { data, error, loading } = query;
@@ -154,7 +155,7 @@ function JobActions({ job, referenceData, onReload }: JobActionsProps) {
       />
       <BulkEditDrawer
         action={isRescheduling ? "reschedule" : null}
-        markingNumbers={[job.markingNumber]}
+        jobs={{ kind: "selected", markingNumbers: [job.markingNumber] }}
         referenceData={referenceData}
         onClose={rescheduling.close}
         onApplied={onReload}

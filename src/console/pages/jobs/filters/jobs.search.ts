@@ -96,6 +96,8 @@ export interface JobsSearch extends JobsFilter {
   size?: (typeof PAGE_SIZES)[number] | undefined;
   after?: string | undefined;
   before?: string | undefined;
+  /** The Marking Number of the job in the panel beside the list. */
+  job?: string | undefined;
 }
 
 const SORT_VALUES: readonly Sort[] = SORT_FIELDS.flatMap((field) => [field, `-${field}`] as const);
@@ -126,6 +128,7 @@ export function parseJobsSearch(search: RawSearch): JobsSearch {
     size: PAGE_SIZES.find((known) => known === size && known !== DEFAULT_PAGE_SIZE),
     after,
     before: after === undefined ? textParam(search["before"], 512) : undefined,
+    job: typeof search["job"] === "string" ? search["job"] : undefined,
   };
 }
 
@@ -182,9 +185,17 @@ export function pageSize(search: JobsSearch): number {
   return search.size ?? DEFAULT_PAGE_SIZE;
 }
 
+/** The search without the job beside the list. */
+export function withoutJob({ job: _job, ...search }: JobsSearch): JobsSearch {
+  return search;
+}
+
 /** The normalised query string of a view: equal views have equal strings. */
 export function savedViewQuery(search: JobsSearch): string {
-  return stringifySearch({ ...parseJobsSearch({ ...updateSearch(search, {}) }) }).replace(/^\?/, "");
+  return stringifySearch({ ...parseJobsSearch({ ...updateSearch(withoutJob(search), {}) }) }).replace(
+    /^\?/,
+    "",
+  );
 }
 
 function omitEmpty<Search extends JobsSearch>(search: {

@@ -1,6 +1,7 @@
 /** The columns of the jobs table. */
 import { formatNumber } from "../../../app/formats.ts";
 import { Text } from "@mantine/core";
+import type { MouseEvent } from "react";
 import type { Column } from "../../../components/tables/data-table.tsx";
 import { TextLink } from "../../../components/layout/links.tsx";
 import { StatusBadge } from "../../../components/status/status-badge.tsx";
@@ -98,9 +99,16 @@ interface JobColumnsOptions {
   shown: readonly ColumnId[];
   labels: ReferenceLabels;
   sortOf: (field: SortField) => JobColumn["sort"];
+  /** Opens a job beside the list. Without it, a click follows the link to its page. */
+  onOpen: ((markingNumber: string) => void) | null;
 }
 
-export function jobColumns({ shown, labels, sortOf }: JobColumnsOptions): JobColumn[] {
+/** The browser opens a new tab or window for other clicks. */
+function isPlainClick({ button, altKey, ctrlKey, metaKey, shiftKey }: MouseEvent): boolean {
+  return button === 0 && !altKey && !ctrlKey && !metaKey && !shiftKey;
+}
+
+export function jobColumns({ shown, labels, sortOf, onOpen }: JobColumnsOptions): JobColumn[] {
   const markingNumber: JobColumn = {
     id: "markingNumber",
     header: "Marking Number",
@@ -112,6 +120,11 @@ export function jobColumns({ shown, labels, sortOf }: JobColumnsOptions): JobCol
         params={{ markingNumber: job.markingNumber }}
         fw={600}
         className={classes.number}
+        onClick={(event) => {
+          if (!onOpen || !isPlainClick(event)) return;
+          event.preventDefault();
+          onOpen(job.markingNumber);
+        }}
       >
         {job.markingNumber}
       </TextLink>

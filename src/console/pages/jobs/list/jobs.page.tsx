@@ -1,5 +1,5 @@
 /** The jobs table. Filters, sort order and page are in the URL, so that a view can be shared as a link. */
-import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, Navigate, useNavigate } from "@tanstack/react-router";
 import { useMode, useSession } from "../../../app/session/session.ts";
 import { LiveIndicator } from "../../../components/status/live-indicator.tsx";
 import { PageHeader } from "../../../components/layout/page-header.tsx";
@@ -8,35 +8,65 @@ import { ExportMenu } from "./export.menu.tsx";
 import { FilterPills } from "../filters/filter.pills.tsx";
 import { JobsTable } from "./jobs.table.tsx";
 import { JobsToolbar } from "./jobs.toolbar.tsx";
-import { updateSearch, clearFilters, savedViewQuery, type JobsSearch } from "../filters/jobs.search.ts";
+import {
+  updateSearch,
+  clearFilters,
+  hasJobFilters,
+  parseJobsSearch,
+  savedViewQuery,
+  type JobsSearch,
+} from "../filters/jobs.search.ts";
 import { ListedNumbers } from "./listed-numbers.tsx";
 import { JobSelectionBar } from "./selection.bar.tsx";
 import { useReferenceData, type ReferenceData } from "../use-reference-data.ts";
-import { useJobsPage } from "./use-jobs-page.ts";
-import { useSelection } from "../../../components/tables/use-selection.ts";
-import { useEffect, useState } from "react";
+import { JobPanel } from "./job.panel.tsx";
+import { useJobPanel, type JobPanelState } from "./use-job-panel.ts";
+import classes from "./jobs.module.css";
+import { parseSearch, stringifySearch } from "../../../app/search-params.ts";
+import { useJobsPage, type JobsPageState } from "./use-jobs-page.ts";
+import { useSelection, type Selection } from "../../../components/tables/use-selection.ts";
+import { useEffect, useMemo, useState, type ReactNode } from "react";
 import { notifyRemovedFilters } from "../../../app/link-repair.ts";
 
 const route = getRouteApi("/console/jobs");
 
 export function JobsPage() {
-  const search = route.useSearch();
+  const { job, ...search } = route.useSearch();
+  // Opening a job is no reason to read the list again.
+  const query = stringifySearch({ ...search });
+  const listSearch = useMemo(() => parseJobsSearch(parseSearch(query)), [query]);
+  const panel = useJobPanel(job, query);
+  // Without room, a link to a job beside the list opens the page of the job.
+  if (job !== undefined && !panel.open)
+    return <Navigate to="/jobs/$markingNumber" params={{ markingNumber: job }} replace />;
+  return (
+    <div className={classes.split} data-open={job !== undefined || undefined}>
+      <div>
+        <JobsList search={listSearch} panel={panel} />
+      </div>
+      {job !== undefined && <JobPanel markingNumber={job} onClose={panel.close} />}
+    </div>
+  );
+}
+
+function JobsList({ search, panel }: { search: JobsSearch; panel: JobPanelState }) {
   const navigate = useNavigate({ from: "/jobs" });
   const referenceData = useReferenceData();
   const { user, scopes } = useSession();
   const selection = useSelection(JSON.stringify([user.id, useMode(), savedViewQuery(search)]));
-  const [action, setAction] = useState<"edit" | "reschedule" | null>(null);
   const canEdit = scopes.includes("jobs:write");
 
-  const go = (next: JobsSearch): void => void navigate({ search: next });
+  const go = (next: JobsSearch): void =>
+    void navigate({ search: { ...next, ...(panel.job !== null && { job: panel.job }) } });
   // Replaces the history entry, so that Back leaves the page instead of undoing each keystroke.
   const change = (difference: Partial<JobsSearch>): void =>
     void navigate({ search: (former) => updateSearch(former, difference), replace: true });
   const clear = (): void => go(clearFilters(search));
   const isReady = useStatusRepair(search, referenceData, change);
   const [isPaused, setPaused] = useState(false);
+  const [isEditing, setEditing] = useState(false);
   // While the user edits, nothing moves behind the form.
-  const table = useJobsPage(search, { isReady, isPaused: isPaused || action !== null });
+  const table = useJobsPage(search, { isReady, isPaused: isPaused || isEditing });
 
   return (
     <>
@@ -52,28 +82,68 @@ export function JobsPage() {
       <JobsToolbar search={search} referenceData={referenceData} onChange={change} onGo={go} />
       <FilterPills search={search} referenceData={referenceData} onChange={change} onClear={clear} />
       <ListedNumbers listed={table.page?.listedNumbers ?? null} />
-      <JobsTable
+      <SelectedJobs
         search={search}
         table={table}
-        labels={referenceData.labels}
-        selection={canEdit ? selection : null}
-        onChange={change}
-        onGo={go}
-        onClear={clear}
-      />
-      <JobSelectionBar
-        count={selection.selected.size}
-        onEdit={() => setAction("edit")}
-        onReschedule={() => setAction("reschedule")}
-        onClear={selection.clear}
-      />
+        selection={selection}
+        referenceData={referenceData}
+        onEditing={setEditing}
+      >
+        <JobsTable
+          search={search}
+          table={table}
+          labels={referenceData.labels}
+          selection={canEdit ? selection : null}
+          onChange={change}
+          onGo={go}
+          onClear={clear}
+          panel={panel}
+        />
+      </SelectedJobs>
+    </>
+  );
+}
+
+interface SelectedJobsProps {
+  search: JobsSearch;
+  table: JobsPageState;
+  selection: Selection;
+  referenceData: ReferenceData;
+  onEditing: (isEditing: boolean) => void;
+  /** The table. */
+  children: ReactNode;
+}
+
+/** The last change above the table, and the actions on the selected jobs below it. */
+function SelectedJobs(props: SelectedJobsProps) {
+  const { search, table, selection, referenceData, onEditing, children } = props;
+  const [action, setAction] = useState<"edit" | "reschedule" | null>(null);
+  const act = (next: typeof action): void => {
+    setAction(next);
+    onEditing(next !== null);
+  };
+  return (
+    <>
       <BulkEditDrawer
         action={action}
-        markingNumbers={[...selection.selected]}
+        jobs={
+          selection.isAll
+            ? { kind: "matching", filter: table.listVariables.filter, total: table.page?.totalCount ?? 0 }
+            : { kind: "selected", markingNumbers: [...selection.selected] }
+        }
         referenceData={referenceData}
-        onClose={() => setAction(null)}
+        onClose={() => act(null)}
         onApplied={table.refetch}
-        note="The jobs are still selected."
+        note={selection.isAll ? "" : "The jobs are still selected."}
+        hasLastChange
+      />
+      {children}
+      <JobSelectionBar
+        selection={selection}
+        page={table.page}
+        hasFilters={hasJobFilters(search)}
+        onEdit={() => act("edit")}
+        onReschedule={() => act("reschedule")}
       />
     </>
   );

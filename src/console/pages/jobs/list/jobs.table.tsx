@@ -21,6 +21,7 @@ import {
 } from "../filters/jobs.search.ts";
 import classes from "./jobs.module.css";
 import type { JobsPageState } from "./use-jobs-page.ts";
+import type { JobPanelState } from "./use-job-panel.ts";
 import type { LiveList } from "./use-live-list.ts";
 import { selectionColumn } from "../../../components/tables/selection.tsx";
 import type { Selection } from "../../../components/tables/use-selection.ts";
@@ -34,9 +35,11 @@ interface JobsTableProps {
   onChange: (change: Partial<JobsSearch>) => void;
   onGo: (search: JobsSearch) => void;
   onClear: () => void;
+  panel: JobPanelState;
 }
 
-export function JobsTable({ search, table, labels, selection, onChange, onGo, onClear }: JobsTableProps) {
+export function JobsTable(props: JobsTableProps) {
+  const { search, table, labels, selection, onChange, onGo, onClear, panel } = props;
   const organizationType = useSession().organization?.type ?? null;
   const { page, isStale, error } = table;
   const goToFirstPage = (): void => onGo(updateSearch(search, {}));
@@ -57,7 +60,8 @@ export function JobsTable({ search, table, labels, selection, onChange, onGo, on
     direction: current.field !== field ? null : current.isDescending ? "descending" : "ascending",
     onToggle: () => onChange({ sort: toggleSort(sort, field) }),
   });
-  const columns = jobColumns({ shown: search.columns ?? defaultColumns(organizationType), labels, sortOf });
+  const shown = panel.visibleColumns(search.columns ?? defaultColumns(organizationType));
+  const columns = jobColumns({ shown, labels, sortOf, onOpen: panel.open });
   return (
     <>
       <News live={table.live} />
@@ -73,7 +77,8 @@ export function JobsTable({ search, table, labels, selection, onChange, onGo, on
         }
         rows={page.nodes}
         rowKey={({ id }) => id}
-        isSelected={({ markingNumber }) => selection?.selected.has(markingNumber) ?? false}
+        isSelected={({ markingNumber }) => selection?.has(markingNumber) ?? false}
+        isCurrent={({ markingNumber }) => markingNumber === panel.job}
         isStale={isStale}
       />
       <CursorPager

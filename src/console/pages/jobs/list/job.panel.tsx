@@ -1,0 +1,38 @@
+/** A job beside the list: the content of its page. */
+import { CloseButton, Group } from "@mantine/core";
+import { IconArrowsMaximize } from "@tabler/icons-react";
+import { lazy, Suspense, useRef } from "react";
+import { InPanel } from "../../../app/interaction/page-heading.ts";
+import { useReturnFocus } from "../../../app/interaction/return-focus.ts";
+import { ButtonLink } from "../../../components/layout/links.tsx";
+import { LoadingCard } from "../../../components/status/page-states.tsx";
+import classes from "./jobs.module.css";
+
+const JobLoader = lazy(async () => ({ default: (await import("../detail/job.page.tsx")).JobLoader }));
+
+export function JobPanel({ markingNumber, onClose }: { markingNumber: string; onClose: () => void }) {
+  const section = useRef<HTMLElement>(null);
+  useReturnFocus(true, section);
+  return (
+    <section ref={section} aria-label={`Job ${markingNumber}`} className={classes.jobPanel} data-panel>
+      <Group justify="space-between" className={classes.jobPanelBar}>
+        <ButtonLink
+          to="/jobs/$markingNumber"
+          params={{ markingNumber }}
+          variant="default"
+          size="xs"
+          leftSection={<IconArrowsMaximize size={14} aria-hidden="true" />}
+        >
+          Open full page
+        </ButtonLink>
+        <CloseButton aria-label="Close job" onClick={onClose} />
+      </Group>
+      <InPanel value>
+        <Suspense fallback={<LoadingCard height={420} />}>
+          {/* The key resets all state when the job changes. */}
+          <JobLoader key={markingNumber} markingNumber={markingNumber} />
+        </Suspense>
+      </InPanel>
+    </section>
+  );
+}
