@@ -1,6 +1,7 @@
 /** Editing all jobs that match a filter: progress, pause, failures, report and undo. */
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import type { Page, Route } from "playwright-core";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { createTestUser } from "../support/accounts/session-client.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
 import type { SharedApp } from "../support/app/shared-app.ts";
@@ -38,7 +39,7 @@ async function openPendingJobs() {
   await tab.page.getByRole("link", { name: "Dashboard", exact: true }).click();
   await expectVisible(tab.page.getByRole("heading", { level: 1, name: "Dashboard" }));
   await tab.page.goBack();
-  return { agent, numbers, ...tab };
+  return { agent, user, numbers, ...tab };
 }
 
 /** Selects all that match, and previews a new group code. */
@@ -126,20 +127,24 @@ describe("250 jobs that match a filter", () => {
     expect(pageErrors).toEqual([]);
   });
 
-  it("wait while the server is busy or the connection is lost, and the report opens again", async () => {
-    const { agent, page } = await openPendingJobs();
+  it("wait while the server is busy, the session has ended or the connection is lost", async () => {
+    const { agent, user, page } = await openPendingJobs();
     await onChange(page, 1, async (route) => {
       const headers = { "Retry-After": "1", "Content-Type": "application/graphql-response+json" };
       const errors = [{ message: "Too many requests.", extensions: { code: "RATE_LIMITED" } }];
       await route.fulfill({ status: 429, headers, body: JSON.stringify({ errors }) });
     });
-    await onChange(page, 3, async (route) => {
+    await onChange(page, 4, async (route) => {
       // The server applies the change, but the response is lost.
       await route.fetch();
       await route.abort();
     });
     await previewGroup(page);
+    await app.database.query(sql`delete from user_session where user_id = ${user.id}::uuid`);
     await page.getByRole("button", { name: `Change ${COUNT} jobs` }).click();
+    const signIn = page.getByRole("dialog", { name: "Your session has ended" });
+    await signIn.getByLabel("Your password", { exact: true }).fill(user.password);
+    await signIn.getByRole("button", { name: "Sign in" }).click();
     await expectVisible(page.getByText("No connection"));
     await expectVisible(page.getByText(`Paused: 100 of ${COUNT} jobs`));
     await page.getByRole("button", { name: "Continue" }).click();

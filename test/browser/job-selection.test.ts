@@ -36,6 +36,7 @@ it("takes ranges with Shift, and stays when a job is opened, but not in another 
   await expectVisible(bar.getByText("2 jobs selected"));
 
   await page.getByRole("link", { name: "Dashboard", exact: true }).click();
+  await expectVisible(page.getByRole("heading", { level: 1, name: "Dashboard" }));
   await page.getByRole("link", { name: "Jobs", exact: true }).click();
   await expectVisible(page.getByRole("link", { name: sorted[0]! }));
   expect(await bar.count()).toBe(0);

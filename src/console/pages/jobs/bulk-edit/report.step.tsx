@@ -40,7 +40,8 @@ export function ReportStep({ report, note, onUndo, onClose }: ReportStepProps) {
           title={`${formatCount(uncertain.length, "job")} may have been ${verb}`}
           guide={null}
         >
-          The last request had no response before you stopped. Undo leaves these jobs as they are.
+          The last request had no response before you stopped.
+          {onUndo && " Undo leaves these jobs as they are."}
         </Alert>
       )}
       <div>

@@ -7,9 +7,9 @@ import { withoutJob, type ColumnId } from "../filters/jobs.search.ts";
 
 /** 1200 px. */
 const HAS_ROOM = "(min-width: 75em)";
-/** Beside the panel, a narrower list has room for two columns. */
+/** Beside the panel, a list has room for one column, two, or all. */
+const HAS_ROOM_FOR_TWO = "(min-width: 85em)";
 const HAS_ROOM_FOR_ALL = "(min-width: 106em)";
-const NARROW_COLUMN_COUNT = 2;
 
 function historyIndex({ location }: RouterHistory): number {
   const { ["__TSR_index"]: index } = location.state;
@@ -30,6 +30,7 @@ export function useJobPanel(job: string | undefined, query: string): JobPanelSta
   const navigate = useNavigate({ from: "/jobs" });
   const { history } = useRouter();
   const hasRoom = useMediaQuery(HAS_ROOM, false, { getInitialValueInEffect: false });
+  const hasRoomForTwo = useMediaQuery(HAS_ROOM_FOR_TWO, false, { getInitialValueInEffect: false });
   const hasRoomForAll = useMediaQuery(HAS_ROOM_FOR_ALL, false, { getInitialValueInEffect: false });
   /** The list in the history entry before the one that opened the panel. */
   const openedFrom = useRef<{ index: number; query: string }>(null);
@@ -56,6 +57,6 @@ export function useJobPanel(job: string | undefined, query: string): JobPanelSta
       else show(undefined, true);
     },
     visibleColumns: (columns) =>
-      job === undefined || hasRoomForAll ? columns : columns.slice(0, NARROW_COLUMN_COUNT),
+      job === undefined || hasRoomForAll ? columns : columns.slice(0, hasRoomForTwo ? 2 : 1),
   };
 }
