@@ -1,4 +1,4 @@
-/** A job beside the list on a wide screen, and as a page otherwise. */
+/** A job next to the list on a wide screen, and as a page otherwise. */
 import { expect, it, vi } from "vitest";
 import { createTestUser } from "../support/accounts/session-client.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
@@ -28,7 +28,7 @@ async function openList(viewport: { width: number; height: number }) {
   return { first, second, change, ...tab };
 }
 
-it("opens beside a live list, and Back or Close returns to the list", async () => {
+it("opens next to a live list, and Back or Close returns to the list", async () => {
   const { first, second, change, context, page, pageErrors } = await openList(DESKTOP);
   await page.goto("/jobs?status=pending&sort=marking_number");
   const link = (number: string) => page.getByRole("row").getByRole("link", { name: number });

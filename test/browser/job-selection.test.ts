@@ -16,7 +16,7 @@ it("takes ranges with Shift, and stays when a job is opened, but not in another 
   const agent = await app.createOrganization("agent");
   const user = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
   const numbers = await app.createJobs(agent, [{}, {}, {}, {}, {}]);
-  // Too narrow for a job beside the list.
+  // Too narrow for a job next to the list.
   const { page, pageErrors } = await openTab(app, { user, viewport: { width: 1100, height: 800 } });
   const sorted = numbers.toSorted();
   const box = (at: number) => page.getByRole("checkbox", { name: `Select ${sorted[at]!}` });

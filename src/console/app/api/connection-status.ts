@@ -6,7 +6,7 @@ export type ConnectionStatus = "idle" | "connecting" | "live" | "reconnecting" |
 let status: ConnectionStatus = "idle";
 /** Subscriptions started so far. */
 let startedCount = 0;
-/** Whether the server has confirmed each subscription of the page, by its id. */
+/** Subscriptions of the page by their id: true if the server has confirmed it. */
 const confirmedById = new Map<string, boolean>();
 /** How often a subscription became active. */
 let subscribedCount = 0;

@@ -1,7 +1,7 @@
 /** Moves the focus to the heading after navigation, so that a screen reader announces the new page. */
 import { createContext, use, useEffect, useLayoutEffect, useRef, type RefObject } from "react";
 
-/** True inside a panel, which shows the content of a page beside another page. */
+/** True inside a panel, which shows the content of a page next to another page. */
 export const InPanel = createContext(false);
 
 let shouldFocusHeading = false;

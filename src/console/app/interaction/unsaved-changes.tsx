@@ -12,6 +12,7 @@ import {
   type RefObject,
 } from "react";
 
+import type { LossQuestion } from "../../components/dialogs/discard-prompt.tsx";
 import { useSessionStore } from "../session/session.ts";
 
 // Loaded after the first page.
@@ -24,12 +25,6 @@ const DiscardPrompt = lazy(async () => ({
  * `running`: many requests are sent one after the other, and leaving stops them.
  */
 export type InputState = "clean" | "changed" | "running" | "locked";
-
-/** What the user is asked about. */
-export interface LossQuestion {
-  about: "changed" | "running";
-  onAnswer: (isDiscarded: boolean) => void;
-}
 
 type Inputs = Set<() => InputState>;
 

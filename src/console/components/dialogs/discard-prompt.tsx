@@ -1,6 +1,11 @@
 /** Asks before unsaved input is lost, or before something stops because its page is left. */
 import { Button, Group, Modal, Stack, Text } from "@mantine/core";
-import type { LossQuestion } from "../../app/interaction/unsaved-changes.tsx";
+
+/** The question that the user answers. */
+export interface LossQuestion {
+  about: "changed" | "running";
+  onAnswer: (isDiscarded: boolean) => void;
+}
 
 interface DiscardPromptProps {
   /** Null while the prompt is closed. */
@@ -16,7 +21,7 @@ const TEXTS: Record<LossQuestion["about"], Record<"title" | "text" | "keep" | "d
   },
   running: {
     title: "Stop changing jobs?",
-    text: "Jobs that have been changed stay changed. The others stay as they are.",
+    text: "Jobs that have been changed stay changed. The others stay unchanged.",
     keep: "Keep running",
     discard: "Stop",
   },

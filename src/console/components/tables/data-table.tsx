@@ -37,7 +37,7 @@ interface DataTableProps<Row> {
   rows: readonly Row[];
   rowKey: (row: Row) => string;
   isSelected?: (row: Row) => boolean;
-  /** The row that is shown beside the table. */
+  /** The row that is shown next to the table. */
   isCurrent?: (row: Row) => boolean;
   /** Greys out the rows while new ones load. */
   isStale?: boolean;

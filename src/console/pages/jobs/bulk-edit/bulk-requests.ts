@@ -105,7 +105,7 @@ function required<Data>(data: Data | null | undefined): Data {
 
 const IN_FLIGHT_DELAY_MS = 1_000;
 
-/** What the server asks for. The repeated request may also arrive while the first one is in flight. */
+/** The delay that the server asks for. The repeated request may also arrive while the first one is in flight. */
 function retryAfterMs(error: unknown): number | null {
   const seconds = retryAfterSeconds(error);
   if (seconds !== null) return seconds * 1_000;

@@ -1,11 +1,11 @@
-/** Runs one request after the other until none is left: it can be paused and stopped, and pauses by itself after a failed request. */
+/** Runs one request after the other until none is left: it can be paused and stopped, and pauses automatically after a failed request. */
 
 export type RunStatus = "running" | "pausing" | "paused" | "stopping" | "stopped" | "done";
 
-/** Why a run paused by itself. */
+/** Why a run paused automatically. */
 export interface Interruption {
   error: unknown;
-  /** It continues by itself after this time; null if it waits for `resume`. */
+  /** It continues automatically after this time; null if it waits for `resume`. */
   retryAfterMs: number | null;
 }
 

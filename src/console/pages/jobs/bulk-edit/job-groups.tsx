@@ -10,7 +10,7 @@ import type { Refusal } from "./plan.ts";
 export const MAX_SHOWN = 100;
 
 /** Links to jobs, in a new tab because the report would be lost. */
-export function JobLinks({ markingNumbers }: { markingNumbers: readonly string[] }) {
+function JobLinks({ markingNumbers }: { markingNumbers: readonly string[] }) {
   const more = markingNumbers.length - MAX_SHOWN;
   return (
     <Text component="div" fz="sm" style={{ overflowWrap: "anywhere" }}>

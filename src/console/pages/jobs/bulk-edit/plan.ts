@@ -61,7 +61,7 @@ export interface BulkRequests {
     targets: readonly RescheduleJobInput[],
     key: string,
   ) => Promise<readonly ChangeResult[]>;
-  /** A change of its own for each job. */
+  /** Each item has its own change. */
   restore: (items: readonly UpdateJobInput[], key: string) => Promise<readonly ChangeResult[]>;
   retryAfterMs: RunOptions<unknown>["retryAfterMs"];
 }
@@ -75,7 +75,7 @@ export interface PlannedChange {
 export interface PlannedJob {
   markingNumber: string;
   outcome: BulkOutcome;
-  /** What the preview was based on; null if the job is not visible. */
+  /** The version that the preview read; null if the job is not visible. */
   version: number | null;
   changes: readonly PlannedChange[];
   /** Why the job is refused; empty if it is not. */
@@ -149,7 +149,7 @@ function problemOf({ userErrors }: ChangeResult): string {
   return userErrors.map(userErrorMessage).join(" ");
 }
 
-/** What became of a job, with what undoing it needs. */
+/** The outcome of a job, and the data for its undo. */
 export interface ChangedJob {
   markingNumber: string;
   outcome: BulkOutcome;
@@ -160,7 +160,7 @@ export interface ChangedJob {
   former: JobPatch;
 }
 
-/** The jobs that a run changes, and what became of them so far, in the same order. */
+/** The jobs that a run changes, and their outcomes so far, in the same order. */
 export interface ChangeRun {
   run: Run<readonly ChangedJob[]>;
   markingNumbers: readonly string[];

@@ -86,7 +86,7 @@ function InterruptionAlert({ interruption: { error, retryAfterMs } }: { interrup
       {message}{" "}
       {wait === null
         ? "Nothing is lost: select Continue to send the last request again."
-        : `It continues by itself after ${wait}.`}
+        : `It continues automatically after ${wait}.`}
     </Alert>
   );
 }

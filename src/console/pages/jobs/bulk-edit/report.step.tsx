@@ -1,4 +1,4 @@
-/** The last step: what became of each job, and the undo. */
+/** The last step: the outcome of each job, and the undo. */
 import { Button, Stack, Text } from "@mantine/core";
 import { IconArrowBackUp, IconCheck } from "@tabler/icons-react";
 import { formatCount } from "../../../app/formats.ts";
@@ -30,7 +30,7 @@ export function ReportStep({ report, note, onUndo, onClose }: ReportStepProps) {
       >
         {unchanged.length > 0 && `${formatCount(unchanged.length, "job")} already matched. `}
         {notTried.length > 0 &&
-          `${formatCount(notTried.length, "job was", "jobs were")} not tried and stayed as before. `}
+          `${formatCount(notTried.length, "job was", "jobs were")} not tried and did not change. `}
         {note}
       </Alert>
       <RefusedJobs refused={refused} title={`couldn’t be ${verb}`} />
@@ -41,7 +41,7 @@ export function ReportStep({ report, note, onUndo, onClose }: ReportStepProps) {
           guide={null}
         >
           The last request had no response before you stopped.
-          {onUndo && " Undo leaves these jobs as they are."}
+          {onUndo && " Undo does not change these jobs."}
         </Alert>
       )}
       <div>

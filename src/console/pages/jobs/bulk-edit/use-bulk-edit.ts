@@ -27,11 +27,11 @@ export interface BulkEdit {
   check: (jobs: JobSet, change: BulkChange) => void;
   apply: (plan: BulkPlan) => void;
   undo: (plan: BulkPlan, change: ChangeRun) => void;
-  /** Back to the first step. Stops what runs. */
+  /** Returns to the first step and stops the run. */
   reset: () => void;
 }
 
-/** `onChanged`: called when a run has ended that changed jobs. What runs stops when the page is left. */
+/** `onChanged`: called when a run has ended that changed jobs. A run stops when the page is left. */
 export function useBulkEdit(onChanged: () => void): BulkEdit {
   const client = useApolloClient();
   const hasKeys = useSession().organization !== null;
@@ -89,7 +89,7 @@ function randomKey(): string {
   return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
 }
 
-/** What runs, or ran last, in this step. */
+/** The run of this step, which may have ended. */
 export function runOf(step: BulkEditStep): Run<unknown> | null {
   if (step.kind === "check") return step.run;
   if (step.kind === "change") return step.change.run;

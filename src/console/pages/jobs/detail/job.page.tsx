@@ -35,7 +35,7 @@ export function JobPage() {
 
 const back = <TextLink to="/jobs">All jobs</TextLink>;
 
-/** Also shown beside the list of jobs. */
+/** Also shown next to the list of jobs. */
 export function JobLoader({ markingNumber }: { markingNumber: string }) {
   const query = useQuery(JobPageDocument, { variables: { markingNumber } });
   const reload = useRefetch(query);

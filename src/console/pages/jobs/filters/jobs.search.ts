@@ -96,7 +96,7 @@ export interface JobsSearch extends JobsFilter {
   size?: (typeof PAGE_SIZES)[number] | undefined;
   after?: string | undefined;
   before?: string | undefined;
-  /** The Marking Number of the job in the panel beside the list. */
+  /** The Marking Number of the job in the panel next to the list. */
   job?: string | undefined;
 }
 
@@ -185,7 +185,7 @@ export function pageSize(search: JobsSearch): number {
   return search.size ?? DEFAULT_PAGE_SIZE;
 }
 
-/** The search without the job beside the list. */
+/** The search without the job next to the list. */
 export function withoutJob({ job: _job, ...search }: JobsSearch): JobsSearch {
   return search;
 }

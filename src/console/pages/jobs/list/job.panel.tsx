@@ -1,4 +1,4 @@
-/** A job beside the list: the content of its page. */
+/** A job next to the list: the content of its page. */
 import { CloseButton, Group } from "@mantine/core";
 import { IconArrowsMaximize } from "@tabler/icons-react";
 import { lazy, Suspense, useRef } from "react";

@@ -99,7 +99,7 @@ interface JobColumnsOptions {
   shown: readonly ColumnId[];
   labels: ReferenceLabels;
   sortOf: (field: SortField) => JobColumn["sort"];
-  /** Opens a job beside the list. Without it, a click follows the link to its page. */
+  /** Opens a job next to the list. Without it, a click follows the link to its page. */
   onOpen: ((markingNumber: string) => void) | null;
 }
 

@@ -36,7 +36,7 @@ export function JobsPage() {
   const query = stringifySearch({ ...search });
   const listSearch = useMemo(() => parseJobsSearch(parseSearch(query)), [query]);
   const panel = useJobPanel(job, query);
-  // Without room, a link to a job beside the list opens the page of the job.
+  // Without room, a link to a job next to the list opens the page of the job.
   if (job !== undefined && !panel.open)
     return <Navigate to="/jobs/$markingNumber" params={{ markingNumber: job }} replace />;
   return (

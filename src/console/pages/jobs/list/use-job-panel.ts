@@ -1,4 +1,4 @@
-/** The job beside the list, which is part of the URL. */
+/** The job next to the list, which is part of the URL. */
 import { useMediaQuery } from "@mantine/hooks";
 import { useNavigate, useRouter, type RouterHistory } from "@tanstack/react-router";
 import { useRef } from "react";
