@@ -53,6 +53,7 @@ it("opens next to a live list, and Back or Close returns to the list", async () 
   await link(second).click();
   await panel(second).getByRole("button", { name: "Close job" }).click();
   await panel(second).waitFor({ state: "hidden" });
+  await expectVisible(page.getByRole("status").getByText("Live"));
   await expect.poll(() => link(second).evaluate((element) => element === document.activeElement)).toBe(true);
 
   const opened = context.waitForEvent("page");
