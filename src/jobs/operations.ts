@@ -70,7 +70,7 @@ const listFailureReasons = restOperation({
           items: [
             {
               code: "wrong_incomplete_address",
-              label: "Wrong incomplete address",
+              label: "Wrong or incomplete address",
               appliesTo: ["failed", "on_hold"],
               nextStep: "action",
             },

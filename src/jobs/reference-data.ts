@@ -20,7 +20,7 @@ export type JobStatusCode = z.output<typeof statusView>;
 export const failureReasonView = z
   .object({
     code: z.string().meta({ ...knownFailureReasons, examples: ["wrong_incomplete_address"] }),
-    label: z.string().meta({ examples: ["Wrong incomplete address"] }),
+    label: z.string().meta({ examples: ["Wrong or incomplete address"] }),
     appliesTo: z
       .array(extensibleEnum(["failed", "on_hold"], "A status code"))
       .meta({ description: "Statuses that it applies to" }),
