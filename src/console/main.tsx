@@ -8,12 +8,13 @@ import "./theme/global.css";
 import { setUnauthorizedHandler } from "./app/api/client.ts";
 import { captureUrlToken } from "./app/session/url-token.ts";
 import { trackLastPressed } from "./app/interaction/return-focus.ts";
-import { createConsoleRouter, preloadPage } from "./app/router.tsx";
+import { createConsoleRouter, preloadPage, repairUrl } from "./app/router.tsx";
 import { createSessionStore, SessionProvider, useSessionStore } from "./app/session/session.ts";
 import { cssVariables, theme } from "./theme/theme.ts";
 import { Splash } from "./components/status/splash.tsx";
 import { ErrorState } from "./components/status/page-states.tsx";
 
+repairUrl();
 captureUrlToken();
 trackLastPressed();
 // Browsers restore pages from the back/forward cache, even after signing out.

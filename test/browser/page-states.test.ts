@@ -153,6 +153,25 @@ describe("a failure", () => {
   });
 });
 
+describe("a broken link", () => {
+  it("to a page of the list leads to the first page, and keeps the filters", async () => {
+    const { page } = await openAs(owner);
+    await page.goto("/jobs?q=STATE&after=garbage");
+    await expectVisible(page.getByText("This link has no valid page of the list"));
+    await page.getByRole("button", { name: "Go to first page" }).click();
+    await expectVisible(page.getByText("2 jobs in total"));
+    expect(pathOf(page)).toBe("/jobs?q=STATE");
+  });
+
+  it("with broken percent-encoding shows in the console that the job is not found", async () => {
+    const { page, pageErrors } = await openAs(owner);
+    await page.goto("/jobs/%E0%A4%A");
+    await expectVisible(page.getByRole("heading", { level: 1, name: "Job not found" }));
+    await expectVisible(page.getByRole("link", { name: "Dashboard", exact: true }));
+    expect(pageErrors).toEqual([]);
+  });
+});
+
 describe("access", () => {
   let strict: AppInstance;
   beforeAll(async () => {

@@ -60,6 +60,22 @@ export function createConsoleRouter(context: RouterContext) {
   return router;
 }
 
+/** Percent-encoding that is cut off, as in `/jobs/%E0`, would throw while the router reads the URL. Shows it as text instead. */
+export function repairUrl(): void {
+  const { pathname, search, hash } = window.location;
+  if (!isDecodable(pathname))
+    window.history.replaceState(null, "", pathname.replaceAll("%", "%25") + search + hash);
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    // The build drops a call whose result is not used.
+    return decodeURI(text) !== "";
+  } catch {
+    return false;
+  }
+}
+
 /** Loads the code of the current page while the session is still being loaded. */
 export function preloadPage(router: ReturnType<typeof createConsoleRouter>): void {
   for (const { routeId } of router.matchRoutes(

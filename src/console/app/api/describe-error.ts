@@ -52,6 +52,14 @@ function extractMessage(error: unknown): Failure & { requestId: string | null } 
   return { message: UNEXPECTED_MESSAGE, requestId: null, guide: "screen" };
 }
 
+/** True if GraphQL refused an argument. */
+export function isInvalidInput(error: unknown): boolean {
+  return (
+    CombinedGraphQLErrors.is(error) &&
+    error.errors.some(({ extensions }) => extensions?.["code"] === "BAD_USER_INPUT")
+  );
+}
+
 /** `fetch` throws a TypeError if it cannot connect. */
 function isOffline(error: unknown): boolean {
   return (

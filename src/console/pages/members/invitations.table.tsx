@@ -1,6 +1,7 @@
 import { useMutation } from "@apollo/client/react";
 import { Menu } from "@mantine/core";
 import { IconMailForward, IconMailOff } from "@tabler/icons-react";
+import { Email } from "../../components/display/email.tsx";
 import { notify, notifyError } from "../../app/interaction/notify.tsx";
 import { roles } from "../../app/session/roles.ts";
 import { useDialog } from "../../app/interaction/use-dialog.ts";
@@ -61,7 +62,7 @@ export function InvitationsTable({ invitations, onChange }: InvitationsTableProp
 }
 
 const columns: readonly Column<InvitationRowFragment>[] = [
-  { id: "email", header: "E-mail", isTitle: true, cell: ({ email }) => email },
+  { id: "email", header: "E-mail", isTitle: true, cell: ({ email }) => <Email address={email} /> },
   { id: "role", header: "Role", cell: ({ role }) => roles[role].label },
   { id: "by", header: "Invited by", cell: ({ invitedBy }) => invitedBy },
   { id: "at", header: "Sent", cell: ({ invitedAt }) => <Timestamp value={invitedAt} /> },

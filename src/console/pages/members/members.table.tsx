@@ -1,5 +1,6 @@
 import { Badge, Group, Menu, Text } from "@mantine/core";
 import { IconUserMinus } from "@tabler/icons-react";
+import { Email } from "../../components/display/email.tsx";
 import { useSession } from "../../app/session/session.ts";
 import { roles } from "../../app/session/roles.ts";
 import { useDialog } from "../../app/interaction/use-dialog.ts";
@@ -77,7 +78,7 @@ function MemberName({ member }: { member: MemberRowFragment }) {
         {member.id === user.id && <Badge size="sm">You</Badge>}
       </Group>
       <Text fz="sm" c="dimmed" fw={400}>
-        {member.email}
+        <Email address={member.email} />
       </Text>
     </div>
   );

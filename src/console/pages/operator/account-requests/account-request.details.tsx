@@ -1,4 +1,5 @@
 /** The details of an account request. */
+import { Email } from "../../../components/display/email.tsx";
 import { CopyButton } from "../../../components/display/copy-button.tsx";
 import { Group } from "@mantine/core";
 import { DescriptionCard } from "../../../components/display/description-card.tsx";
@@ -42,7 +43,9 @@ export function AccountRequestDetails({ request }: { request: AccountRequestView
 function CopyableEmail({ email }: { email: string }) {
   return (
     <Group gap={4} wrap="nowrap">
-      <span>{email}</span>
+      <span>
+        <Email address={email} />
+      </span>
       <CopyButton value={email} label="e-mail address" />
     </Group>
   );

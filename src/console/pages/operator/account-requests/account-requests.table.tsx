@@ -1,6 +1,7 @@
 /** A table of account requests. */
 import { Group, Text } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
+import { Email } from "../../../components/display/email.tsx";
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
 import { TextLink } from "../../../components/layout/links.tsx";
 import { StatusBadge } from "../../../components/status/status-badge.tsx";
@@ -19,7 +20,15 @@ const columns: Column<Request>[] = [
     cell: (request) => <RequestingOrganization request={request} />,
   },
   { id: "type", header: "Type", cell: ({ organizationType }) => organizationTypeLabels[organizationType] },
-  { id: "email", header: "E-mail", cell: ({ email }) => <span className={classes.anywhere}>{email}</span> },
+  {
+    id: "email",
+    header: "E-mail",
+    cell: ({ email }) => (
+      <span className={classes.anywhere}>
+        <Email address={email} />
+      </span>
+    ),
+  },
   { id: "came", header: "Received", cell: ({ createdAt }) => <Timestamp value={createdAt} /> },
 ];
 

@@ -2,6 +2,7 @@
 import { useMutation } from "@apollo/client/react";
 import { Button, Menu, Stack, Text } from "@mantine/core";
 import { IconShieldOff } from "@tabler/icons-react";
+import { Email } from "../../../components/display/email.tsx";
 import { payloadOrThrow } from "../../../app/api/user-errors.ts";
 import { notify, notifyError } from "../../../app/interaction/notify.tsx";
 import { type DialogState, useDialog } from "../../../app/interaction/use-dialog.ts";
@@ -74,7 +75,7 @@ const memberColumns: readonly Column<MemberRowFragment>[] = [
       <div>
         {name}
         <Text fz="sm" c="dimmed" fw={400} className={classes.anywhere}>
-          {email}
+          <Email address={email} />
         </Text>
       </div>
     ),
@@ -138,7 +139,7 @@ function ResetTwoFactorDialog({
 }
 
 const invitationColumns: readonly Column<InvitationRowFragment>[] = [
-  { id: "email", header: "Invited", isTitle: true, cell: ({ email }) => email },
+  { id: "email", header: "Invited", isTitle: true, cell: ({ email }) => <Email address={email} /> },
   { id: "role", header: "Role", cell: ({ role }) => roles[role].label },
   { id: "by", header: "Invited by", cell: ({ invitedBy }) => invitedBy },
   { id: "expires", header: "Link expires", cell: ({ expiresAt }) => <Expiry value={expiresAt} /> },
