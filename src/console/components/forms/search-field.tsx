@@ -31,6 +31,7 @@ export function SearchField({ value, onDebouncedChange, ...input }: SearchFieldP
   }, DEBOUNCE_MS);
   return (
     <TextInput
+      spellCheck={false}
       {...input}
       value={typed}
       onChange={({ currentTarget }) => {

@@ -1,8 +1,10 @@
 /** Mantine's links and buttons as router links: `to`, `params` and `search` are checked against the routes. */
 import {
+  ActionIcon,
   Anchor,
   Button,
   NavLink,
+  type ActionIconProps,
   type AnchorProps,
   type ButtonProps,
   type NavLinkProps,
@@ -16,6 +18,10 @@ export const TextLink = createLink((props: LinkPropsOf<AnchorProps>) => <Anchor 
 
 export const ButtonLink = createLink((props: LinkPropsOf<ButtonProps>) => (
   <Button component="a" {...props} />
+));
+
+export const IconLink = createLink((props: LinkPropsOf<ActionIconProps>) => (
+  <ActionIcon component="a" {...props} />
 ));
 
 export const SideBarLink = createLink((props: LinkPropsOf<NavLinkProps>) => (

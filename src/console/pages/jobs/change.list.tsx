@@ -1,6 +1,7 @@
 /** The changed fields of a job, with old and new values. */
 import { VisuallyHidden } from "@mantine/core";
 import { IconArrowRight } from "@tabler/icons-react";
+import { Clamped } from "../../components/display/clamped.tsx";
 import classes from "./change.list.module.css";
 import { fieldLabel } from "./job.fields.ts";
 import { formatValue, isEmptyValue, type ReferenceLabels } from "./job.labels.ts";
@@ -23,8 +24,12 @@ export function ChangeList({ changes, labels, isCreation = false }: ChangeListPr
     <ul className={classes.root}>
       {changes.map((change) => (
         <li key={change.field}>
-          <span className={classes.field}>{fieldLabel(change.field)}</span>{" "}
-          <ChangeText change={change} labels={labels} isCreation={isCreation} />
+          <Clamped
+            text={[change.from, change.to].map((value) => formatValue(change.field, value, labels)).join(" ")}
+          >
+            <span className={classes.field}>{fieldLabel(change.field)}</span>{" "}
+            <ChangeText change={change} labels={labels} isCreation={isCreation} />
+          </Clamped>
         </li>
       ))}
     </ul>

@@ -3,6 +3,7 @@ import { useQuery } from "@apollo/client/react";
 import { Select, TextInput } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { WebhookEndpointNamesDocument } from "../../../generated/webhook-endpoints.ts";
+import { SEARCH_KEY } from "../../../app/interaction/keys.ts";
 import { SearchField } from "../../../components/forms/search-field.tsx";
 import {
   isEmptyRange,
@@ -52,11 +53,11 @@ export function DeliveriesFilters() {
   return (
     <div className={classes.filters} role="search" aria-label="Filter deliveries">
       <SearchField
+        aria-keyshortcuts={SEARCH_KEY}
         label="Marking Number"
         value={search.marking_number ?? ""}
         onDebouncedChange={(text) => change({ marking_number: text === "" ? undefined : text })}
         maxLength={120}
-        spellCheck={false}
       />
       <Select
         label="Endpoint"

@@ -3,6 +3,7 @@ import { useQuery } from "@apollo/client/react";
 import { Select } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { RequestLogKeysDocument } from "../../../generated/request-log.ts";
+import { SEARCH_KEY } from "../../../app/interaction/keys.ts";
 import { SearchField } from "../../../components/forms/search-field.tsx";
 import classes from "../integrations.module.css";
 import { requestOutcomeOptions, type RequestsSearch } from "./requests.search.ts";
@@ -18,12 +19,12 @@ export function RequestsFilters() {
   return (
     <div className={classes.filters} role="search" aria-label="Filter requests">
       <SearchField
+        aria-keyshortcuts={SEARCH_KEY}
         label="Request ID"
         placeholder="req_…"
         value={search.request_id ?? ""}
         onDebouncedChange={(text) => change({ request_id: text === "" ? undefined : text })}
         maxLength={64}
-        spellCheck={false}
       />
       <Select
         label="Outcome"

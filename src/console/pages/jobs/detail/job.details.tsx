@@ -1,33 +1,32 @@
-/** The details of a job, with the most important ones first. */
+/** The details of a job, with the most important ones first. Its head has the status, the due date and the failure reason. */
 import { formatNumber } from "../../../app/formats.ts";
 import { Paper, SimpleGrid, Title } from "@mantine/core";
 import type { ReactNode } from "react";
-import { useToday } from "../../../app/session/zone.ts";
+import { Clamped } from "../../../components/display/clamped.tsx";
 import { Day, Timestamp } from "../../../components/display/timestamp.tsx";
 import type { JobRowFragment } from "../../../generated/job-row.ts";
-import { isLate } from "../job.due.ts";
+import { Contact, DeliveryAddress } from "./job.contact.tsx";
 import classes from "./job.module.css";
-import { formatValue, type ReferenceLabels } from "../job.labels.ts";
 
-export function JobDetails({ job, labels }: { job: JobRowFragment; labels: ReferenceLabels }) {
-  const today = useToday();
+export function JobDetails({ job }: { job: JobRowFragment }) {
   return (
     <Paper className={classes.card}>
       <DetailSection title="Delivery">
         <DetailItem label="Recipient">{job.recipientName}</DetailItem>
-        <DetailItem label="Contact">{job.recipientContact}</DetailItem>
-        <DetailItem label="Delivery address">{job.deliveryAddress}</DetailItem>
+        <DetailItem label="Contact">
+          {job.recipientContact && <Contact value={job.recipientContact} />}
+        </DetailItem>
+        <DetailItem label="Delivery address">
+          {job.deliveryAddress && (
+            <DeliveryAddress address={job.deliveryAddress} postalCode={job.postalCode} />
+          )}
+        </DetailItem>
         <DetailItem label="Postal code">{job.postalCode}</DetailItem>
         <DetailItem label="Instructions" isWide>
-          {job.instructions}
+          {job.instructions && <Clamped text={job.instructions} />}
         </DetailItem>
       </DetailSection>
-      <DetailSection title="Status and schedule">
-        <DetailItem label="Status">{job.status.label}</DetailItem>
-        <DetailItem label="Failure reason">
-          {job.failureReason && formatValue("failureReason", job.failureReason, labels)}
-        </DetailItem>
-        <DetailItem label="Carrier's status">{job.providerStatus}</DetailItem>
+      <DetailSection title="Schedule">
         <DetailItem label="Scheduled date">
           {job.scheduledDate && <Day value={job.scheduledDate} />}
         </DetailItem>
@@ -35,11 +34,7 @@ export function JobDetails({ job, labels }: { job: JobRowFragment; labels: Refer
           {job.scheduledDeliveryDate && <Day value={job.scheduledDeliveryDate} />}
         </DetailItem>
         <DetailItem label="Confirmation pending">{job.scheduledDeliveryPending ? "Yes" : "No"}</DetailItem>
-        {isLate(job, today) && (
-          <DetailItem label="Late" isWide>
-            <span className={classes.late}>This job was due before today and is not finished.</span>
-          </DetailItem>
-        )}
+        <DetailItem label="Carrier's status">{job.providerStatus}</DetailItem>
       </DetailSection>
       <DetailSection title="Goods">
         <DetailItem label="Pieces">

@@ -1,29 +1,26 @@
-/** One job: details, history, webhook deliveries, and editing. Updates live. */
+/** The page of one job: the frame around its content. Updates live. */
 import { useQuery, useSubscription } from "@apollo/client/react";
-import { Button, Grid, Stack, Text } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
-import { IconCalendarEvent, IconPencil } from "@tabler/icons-react";
+import { Grid, Text } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
-import { useSession } from "../../../app/session/session.ts";
+import { useOnSubscribed } from "../../../app/api/connection-status.ts";
 import { useRefetch } from "../../../app/api/use-refetch.ts";
 import { guide } from "../../../app/guide/guide-pages.ts";
+import { useRecentJob } from "../../../app/recent-jobs.ts";
+import { useSession } from "../../../app/session/session.ts";
 import { CopyButton } from "../../../components/display/copy-button.tsx";
-import { ButtonLink, TextLink } from "../../../components/layout/links.tsx";
+import { ButtonLink } from "../../../components/layout/links.tsx";
 import { PageHeader } from "../../../components/layout/page-header.tsx";
-import { ErrorState, LoadingCard, NotFound } from "../../../components/status/page-states.tsx";
 import { OtherModeHint } from "../../../components/status/other-mode-hint.tsx";
-import { StatusBadge } from "../../../components/status/status-badge.tsx";
-import { toneOf } from "../../../components/status/tone.ts";
+import { ErrorState, LoadingCard, NotFound } from "../../../components/status/page-states.tsx";
 import type { JobRowFragment } from "../../../generated/job-row.ts";
 import { JobPageDocument, JobChangedDocument } from "../../../generated/job.ts";
-import { JobDeliveries } from "./job.deliveries.tsx";
-import { BulkEditDrawer } from "../bulk-edit/drawer.tsx";
-import { EditJobDrawer } from "./edit-job.drawer.tsx";
-import { JobDetails } from "./job.details.tsx";
-import { JobTimeline } from "./job.timeline.tsx";
-import { useReferenceData, type ReferenceData } from "../use-reference-data.ts";
-import { useOnSubscribed } from "../../../app/api/connection-status.ts";
+import { useReferenceData } from "../use-reference-data.ts";
+import { JobActions } from "./job.actions.tsx";
+import { JobContent } from "./job.content.tsx";
+import { JobNavigation } from "./job.navigation.tsx";
+import { JobSummary } from "./job.summary.tsx";
+import { PrintButton } from "./print/print.button.tsx";
 
 const route = getRouteApi("/console/jobs/$markingNumber");
 
@@ -32,8 +29,6 @@ export function JobPage() {
   // The key resets all state when the job changes.
   return <JobLoader key={markingNumber} markingNumber={markingNumber} />;
 }
-
-const back = <TextLink to="/jobs">All jobs</TextLink>;
 
 /** Also shown next to the list of jobs. */
 export function JobLoader({ markingNumber }: { markingNumber: string }) {
@@ -45,7 +40,7 @@ export function JobLoader({ markingNumber }: { markingNumber: string }) {
   if (error)
     return (
       <>
-        <PageHeader title={markingNumber} back={back} />
+        <PageHeader title={markingNumber} back={<JobNavigation markingNumber={markingNumber} />} />
         <ErrorState error={error} onRetry={reload} />
       </>
     );
@@ -65,7 +60,7 @@ export function JobLoader({ markingNumber }: { markingNumber: string }) {
 function JobSkeleton({ markingNumber }: { markingNumber: string }) {
   return (
     <>
-      <PageHeader title={markingNumber} back={back} />
+      <PageHeader title={markingNumber} back={<JobNavigation markingNumber={markingNumber} />} />
       <Grid gap="lg">
         <Grid.Col span={{ base: 12, md: 7 }}>
           <LoadingCard height={420} />
@@ -82,84 +77,28 @@ function JobView({ job, onReload }: { job: JobRowFragment; onReload: () => void 
   const { scopes } = useSession();
   const referenceData = useReferenceData();
   const [firstVersion] = useState(job.version);
-  const changes = job.version - firstVersion;
   useLiveJob(job.markingNumber, onReload);
+  useRecentJob(job.markingNumber);
   return (
     <>
       <PageHeader
         title={job.markingNumber}
-        back={back}
-        titleAside={
+        back={<JobNavigation markingNumber={job.markingNumber} />}
+        titleAside={<CopyButton value={job.markingNumber} label="Marking Number" />}
+        summary={<JobSummary job={job} labels={referenceData.labels} />}
+        actions={
           <>
-            <CopyButton value={job.markingNumber} label="Marking Number" />
-            <StatusBadge label={job.status.label} tone={toneOf(job.status.category)} />
+            <PrintButton job={job} />
+            {scopes.includes("jobs:write") && (
+              <JobActions job={job} referenceData={referenceData} onReload={onReload} />
+            )}
           </>
         }
-        actions={
-          scopes.includes("jobs:write") && (
-            <JobActions job={job} referenceData={referenceData} onReload={onReload} />
-          )
-        }
       />
-      <Grid gap="lg">
-        <Grid.Col span={{ base: 12, md: 7 }}>
-          <Stack gap="lg">
-            <JobDetails job={job} labels={referenceData.labels} />
-            {scopes.includes("webhooks:manage") && (
-              <JobDeliveries markingNumber={job.markingNumber} changes={changes} />
-            )}
-          </Stack>
-        </Grid.Col>
-        <Grid.Col span={{ base: 12, md: 5 }}>
-          <JobTimeline
-            markingNumber={job.markingNumber}
-            version={job.version}
-            labels={referenceData.labels}
-          />
-        </Grid.Col>
-      </Grid>
+      <JobContent job={job} labels={referenceData.labels} />
       <Text component="div" role="status" fz={0} pos="absolute">
-        {changes > 0 && `This job has changed. Its status is ${job.status.label}.`}
+        {job.version > firstVersion && `This job has changed. Its status is ${job.status.label}.`}
       </Text>
-    </>
-  );
-}
-
-interface JobActionsProps {
-  job: JobRowFragment;
-  referenceData: ReferenceData;
-  onReload: () => void;
-}
-
-function JobActions({ job, referenceData, onReload }: JobActionsProps) {
-  const [isEditing, editing] = useDisclosure(false);
-  const [isRescheduling, rescheduling] = useDisclosure(false);
-  return (
-    <>
-      <Button
-        variant="default"
-        leftSection={<IconCalendarEvent size={16} aria-hidden="true" />}
-        onClick={rescheduling.open}
-      >
-        Reschedule
-      </Button>
-      <Button leftSection={<IconPencil size={16} aria-hidden="true" />} onClick={editing.open}>
-        Edit
-      </Button>
-      <EditJobDrawer
-        opened={isEditing}
-        job={job}
-        referenceData={referenceData}
-        onClose={editing.close}
-        onReload={onReload}
-      />
-      <BulkEditDrawer
-        action={isRescheduling ? "reschedule" : null}
-        jobs={{ kind: "selected", markingNumbers: [job.markingNumber] }}
-        referenceData={referenceData}
-        onClose={rescheduling.close}
-        onApplied={onReload}
-      />
     </>
   );
 }

@@ -6,11 +6,19 @@ import { InPanel } from "../../../app/interaction/page-heading.ts";
 import { useReturnFocus } from "../../../app/interaction/return-focus.ts";
 import { ButtonLink } from "../../../components/layout/links.tsx";
 import { LoadingCard } from "../../../components/status/page-states.tsx";
+import type { JobsSearch } from "../filters/jobs.search.ts";
 import classes from "./jobs.module.css";
 
 const JobLoader = lazy(async () => ({ default: (await import("../detail/job.page.tsx")).JobLoader }));
 
-export function JobPanel({ markingNumber, onClose }: { markingNumber: string; onClose: () => void }) {
+interface JobPanelProps {
+  markingNumber: string;
+  /** The list next to it. */
+  list: JobsSearch;
+  onClose: () => void;
+}
+
+export function JobPanel({ markingNumber, list, onClose }: JobPanelProps) {
   const section = useRef<HTMLElement>(null);
   useReturnFocus(true, section);
   return (
@@ -19,6 +27,7 @@ export function JobPanel({ markingNumber, onClose }: { markingNumber: string; on
         <ButtonLink
           to="/jobs/$markingNumber"
           params={{ markingNumber }}
+          state={{ jobList: list }}
           variant="default"
           size="xs"
           leftSection={<IconArrowsMaximize size={14} aria-hidden="true" />}

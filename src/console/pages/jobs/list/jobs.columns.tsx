@@ -11,7 +11,7 @@ import type { JobRowFragment } from "../../../generated/job-row.ts";
 import { dueDay, isLate } from "../job.due.ts";
 import { useToday } from "../../../app/session/zone.ts";
 import { formatValue, type ReferenceLabels } from "../job.labels.ts";
-import { COLUMNS, type ColumnId, type SortField } from "../filters/jobs.search.ts";
+import { COLUMNS, type ColumnId, type JobsSearch, type SortField } from "../filters/jobs.search.ts";
 import classes from "./jobs.module.css";
 
 type JobColumn = Column<JobRowFragment>;
@@ -96,6 +96,8 @@ export function defaultColumns(organizationType: "agent" | "contractor" | null):
 }
 
 interface JobColumnsOptions {
+  /** The list that the page of a job leads back to. */
+  list: JobsSearch;
   shown: readonly ColumnId[];
   labels: ReferenceLabels;
   sortOf: (field: SortField) => JobColumn["sort"];
@@ -108,7 +110,7 @@ function isPlainClick({ button, altKey, ctrlKey, metaKey, shiftKey }: MouseEvent
   return button === 0 && !altKey && !ctrlKey && !metaKey && !shiftKey;
 }
 
-export function jobColumns({ shown, labels, sortOf, onOpen }: JobColumnsOptions): JobColumn[] {
+export function jobColumns({ list, shown, labels, sortOf, onOpen }: JobColumnsOptions): JobColumn[] {
   const markingNumber: JobColumn = {
     id: "markingNumber",
     header: "Marking Number",
@@ -118,6 +120,7 @@ export function jobColumns({ shown, labels, sortOf, onOpen }: JobColumnsOptions)
       <TextLink
         to="/jobs/$markingNumber"
         params={{ markingNumber: job.markingNumber }}
+        state={{ jobList: list }}
         fw={600}
         className={classes.number}
         onClick={(event) => {

@@ -38,13 +38,20 @@ export function JobsPage() {
   const panel = useJobPanel(job, query);
   // Without room, a link to a job next to the list opens the page of the job.
   if (job !== undefined && !panel.open)
-    return <Navigate to="/jobs/$markingNumber" params={{ markingNumber: job }} replace />;
+    return (
+      <Navigate
+        to="/jobs/$markingNumber"
+        params={{ markingNumber: job }}
+        state={{ jobList: listSearch }}
+        replace
+      />
+    );
   return (
     <div className={classes.split} data-open={job !== undefined || undefined}>
       <div>
         <JobsList search={listSearch} panel={panel} />
       </div>
-      {job !== undefined && <JobPanel markingNumber={job} onClose={panel.close} />}
+      {job !== undefined && <JobPanel markingNumber={job} list={listSearch} onClose={panel.close} />}
     </div>
   );
 }

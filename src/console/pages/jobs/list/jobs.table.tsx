@@ -2,6 +2,7 @@
 import { formatCount } from "../../../app/formats.ts";
 import { Button } from "@mantine/core";
 import { IconPackage, IconRefresh, IconSearchOff } from "@tabler/icons-react";
+import { isInvalidInput } from "../../../app/api/describe-error.ts";
 import { useMode, useSession } from "../../../app/session/session.ts";
 import { guide } from "../../../app/guide/guide-pages.ts";
 import { DataTable, type ColumnSort } from "../../../components/tables/data-table.tsx";
@@ -43,8 +44,9 @@ export function JobsTable(props: JobsTableProps) {
   const organizationType = useSession().organization?.type ?? null;
   const { page, isStale, error } = table;
   const goToFirstPage = (): void => onGo(updateSearch(search, {}));
-  if (error)
-    return <ErrorState error={error} onRetry={isPastFirstPage(search) ? goToFirstPage : table.refetch} />;
+  if (error && isPastFirstPage(search) && isInvalidInput(error))
+    return <NoSuchPage onFirst={goToFirstPage} />;
+  if (error) return <ErrorState error={error} onRetry={table.refetch} />;
   if (!page) return <LoadingState rows={12} label="Loading jobs" />;
   if (page.nodes.length === 0)
     return (
@@ -61,7 +63,7 @@ export function JobsTable(props: JobsTableProps) {
     onToggle: () => onChange({ sort: toggleSort(sort, field) }),
   });
   const shown = panel.visibleColumns(search.columns ?? defaultColumns(organizationType));
-  const columns = jobColumns({ shown, labels, sortOf, onOpen: panel.open });
+  const columns = jobColumns({ list: search, shown, labels, sortOf, onOpen: panel.open });
   return (
     <>
       <News live={table.live} />
@@ -104,6 +106,20 @@ function News({ live: { news, show } }: { live: LiveList }) {
 
 function isPastFirstPage({ after, before }: JobsSearch): boolean {
   return after !== undefined || before !== undefined;
+}
+
+/** The cursor in the URL was cut off, or is of a list in another order. */
+function NoSuchPage({ onFirst }: { onFirst: () => void }) {
+  return (
+    <EmptyState
+      icon={IconSearchOff}
+      title="This link has no valid page of the list"
+      guide={guide.jobs}
+      action={<Button onClick={onFirst}>Go to first page</Button>}
+    >
+      Part of the link may be missing. The first page has the same filters and order.
+    </EmptyState>
+  );
 }
 
 interface NoJobsProps {

@@ -10,6 +10,7 @@ import { FilterPanel, type FilterProps } from "../filters/filter.panel.tsx";
 import { defaultColumns } from "./jobs.columns.tsx";
 import classes from "./jobs.module.css";
 import type { JobsSearch } from "../filters/jobs.search.ts";
+import { SEARCH_KEY } from "../../../app/interaction/keys.ts";
 import { SearchField } from "../../../components/forms/search-field.tsx";
 import { SavedViewsMenu } from "../filters/saved-views.menu.tsx";
 
@@ -25,6 +26,7 @@ export function JobsToolbar({
     <>
       <div className={classes.toolbar} role="search" aria-label="Jobs">
         <SearchField
+          aria-keyshortcuts={SEARCH_KEY}
           className={classes.search}
           type="search"
           aria-label="Search jobs"

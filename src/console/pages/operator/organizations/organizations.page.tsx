@@ -16,6 +16,7 @@ import {
   type OrganizationListRowFragment,
   type OrganizationRowFragment,
 } from "../../../generated/organizations.ts";
+import { SEARCH_KEY } from "../../../app/interaction/keys.ts";
 import { SearchField } from "../../../components/forms/search-field.tsx";
 import { organizationTypeLabels } from "../account-requests/account-request.labels.ts";
 import classes from "../operator.module.css";
@@ -34,6 +35,7 @@ export function OrganizationsPage() {
         description="Agents own jobs; contractors are assigned to jobs and carry them out."
       />
       <SearchField
+        aria-keyshortcuts={SEARCH_KEY}
         value={q ?? ""}
         onDebouncedChange={(text) =>
           void navigate({ search: { q: text === "" ? undefined : text }, replace: true })
