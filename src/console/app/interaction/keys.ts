@@ -36,7 +36,7 @@ export function useKeys(handlers: Readonly<Partial<Record<SingleKey, () => boole
 }
 
 const isApple = /mac|iphone|ipad/i.test(navigator.userAgent);
-/** The keys that open the palette, as they are written on the user's keyboard. */
+/** The keys that open the palette, with their names on the user's keyboard. */
 export const PALETTE_KEYS = isApple ? (["⌘", "K"] as const) : (["Ctrl", "K"] as const);
 
 /** They also act while the user types. Over another dialog they do nothing. */

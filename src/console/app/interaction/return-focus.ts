@@ -43,7 +43,8 @@ export function restoreFocusInside(content: RefObject<HTMLElement | null>): void
   }, FOCUS_DELAY_MS);
 }
 
-function returnFocusTo(opener: HTMLElement | null, content: RefObject<HTMLElement | null>): void {
+/** Focuses the opener, or the heading of the page, if the focus was in the content or is nowhere. */
+export function returnFocusTo(opener: HTMLElement | null, content: RefObject<HTMLElement | null>): void {
   const active = document.activeElement;
   const isLost = active === null || active === document.body || content.current?.contains(active);
   if (!isLost) return;

@@ -1,10 +1,19 @@
 /** Links to the guide and the references. */
 import { ActionIcon, Menu } from "@mantine/core";
-import { IconApi, IconBraces, IconHelp, IconLifebuoy, IconRocket, IconUrgent } from "@tabler/icons-react";
+import {
+  IconApi,
+  IconBraces,
+  IconHelp,
+  IconKeyboard,
+  IconLifebuoy,
+  IconRocket,
+  IconUrgent,
+} from "@tabler/icons-react";
 import { GuideMenuItem, ServerMenuItem } from "../../components/layout/guide-menu-item.tsx";
 import { guide } from "../guide/guide-pages.ts";
 import { useScreenGuide } from "../guide/screen-guide.ts";
 import { canVisit } from "../session/access.ts";
+import { openLayer } from "../palette/palette.layer.ts";
 import type { Session } from "../session/session.ts";
 
 export function HelpMenu({ session }: { session: Session }) {
@@ -20,6 +29,12 @@ export function HelpMenu({ session }: { session: Session }) {
       <Menu.Dropdown>
         <Menu.Label>This page</Menu.Label>
         <GuideMenuItem page={about} />
+        <Menu.Item
+          leftSection={<IconKeyboard size={16} stroke={1.7} aria-hidden="true" />}
+          onClick={() => openLayer("keys")}
+        >
+          Keyboard shortcuts
+        </Menu.Item>
         <Menu.Label>Guide</Menu.Label>
         <GuideMenuItem icon={IconRocket} page={guide.quickstart} />
         <GuideMenuItem icon={IconUrgent} page={guide.errors} label="Error codes" />

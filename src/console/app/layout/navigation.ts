@@ -1,18 +1,23 @@
 /** The entries of the side bar for each role. */
 import {
   IconBuildingCommunity,
+  IconChartBar,
   IconClockCog,
   IconFileImport,
+  IconFileText,
   IconGauge,
   IconInbox,
+  IconKey,
   IconListCheck,
   IconMail,
   IconPackage,
   IconPlugConnected,
+  IconSend,
   IconShieldLock,
   IconTestPipe,
   IconUrgent,
   IconUsers,
+  IconWebhook,
   IconClipboardList,
   type Icon,
 } from "@tabler/icons-react";
@@ -63,6 +68,15 @@ const integrations: NavEntry = {
   access: "integrations",
 };
 
+/** The pages of the section Integrations. */
+const integrationPages: readonly NavEntry[] = [
+  { label: "API keys", icon: IconKey, to: "/integrations/keys", access: "integrations" },
+  { label: "Endpoints", icon: IconWebhook, to: "/integrations/endpoints", access: "integrations" },
+  { label: "Deliveries", icon: IconSend, to: "/integrations/deliveries", access: "integrations" },
+  { label: "Request log", icon: IconFileText, to: "/integrations/requests", access: "integrations" },
+  { label: "Usage", icon: IconChartBar, to: "/integrations/usage", access: "usage" },
+];
+
 const organizationNavigation: readonly NavGroup[] = [
   {
     title: null,
@@ -111,6 +125,10 @@ const operatorNavigation: readonly NavGroup[] = [
   },
   { title: "Account", entries: [{ ...members, label: "Operators" }, security] },
 ];
+
+export function integrationsFor(session: Session): readonly NavEntry[] {
+  return integrationPages.filter(({ access }) => canVisit(session, access));
+}
 
 export function navigationFor(session: Session, mode: Mode): readonly NavGroup[] {
   const groups = session.user.role === "operator" ? operatorNavigation : organizationNavigation;

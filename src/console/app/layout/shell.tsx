@@ -21,6 +21,8 @@ import {
 } from "../session/session.ts";
 import { api, ApiError } from "../api/client.ts";
 import classes from "./shell.module.css";
+import { PaletteButton, PaletteIcon } from "../palette/palette.button.tsx";
+import { PaletteHost } from "../palette/palette.host.tsx";
 import { SideBar } from "./side-bar.tsx";
 import { IconEye, IconTestPipe } from "@tabler/icons-react";
 import { GuideLink } from "../../components/layout/guide-link.tsx";
@@ -81,7 +83,7 @@ function ShellLayout({ session }: { session: Session }) {
         Skip to content
       </button>
       <aside className={classes.side}>
-        <SideBar session={session} help={<Help session={session} />} />
+        <SideBar session={session} search={<PaletteButton />} help={<Help session={session} />} />
       </aside>
       <div className={classes.column}>
         <OfflineBanner />
@@ -95,6 +97,7 @@ function ShellLayout({ session }: { session: Session }) {
           />
           <Brand />
           <div className={classes.help}>
+            <PaletteIcon />
             <Help session={session} />
           </div>
         </Group>
@@ -110,6 +113,7 @@ function ShellLayout({ session }: { session: Session }) {
         <Toasts />
       </Suspense>
       <ReauthenticationDialog />
+      <PaletteHost session={session} />
     </div>
   );
 }

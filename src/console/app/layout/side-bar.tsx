@@ -10,16 +10,17 @@ import { ModeSwitch } from "./mode-switch.tsx";
 import { navigationFor, type NavGroup } from "./navigation.ts";
 import { useMode, type Session } from "../session/session.ts";
 import classes from "./side-bar.module.css";
-import { signOut } from "../session/sign-out.ts";
-import { useUnsavedChanges } from "../interaction/unsaved-changes.tsx";
+import { useSignOut } from "../session/use-sign-out.ts";
 
 interface SideBarProps {
   session: Session;
-  /** The help menu. On a phone it is in the header, because a menu would be below the open drawer. */
+  /** The button of the palette. */
+  search?: ReactNode;
+  /** The help menu. On a phone both are in the header, because they would open below the drawer. */
   help?: ReactNode;
 }
 
-export function SideBar({ session, help }: SideBarProps) {
+export function SideBar({ session, search, help }: SideBarProps) {
   const mode = useMode();
   return (
     <div className={classes.root}>
@@ -27,6 +28,7 @@ export function SideBar({ session, help }: SideBarProps) {
         <Brand />
       </Link>
       {session.organization && mode !== "partner" && <ModeSwitch />}
+      {search}
       <nav aria-label="Main" className={classes.nav}>
         {navigationFor(session, mode).map((group) => (
           <NavSection key={group.title ?? ""} group={group} />
@@ -65,10 +67,7 @@ function NavSection({ group: { title, entries } }: { group: NavGroup }) {
 }
 
 function CurrentUser({ session: { user, organization } }: { session: Session }) {
-  const { confirmLeave } = useUnsavedChanges();
-  const signOutIfConfirmed = async (): Promise<void> => {
-    if (await confirmLeave()) await signOut();
-  };
+  const signOut = useSignOut();
   return (
     <div className={classes.user}>
       <Avatar name={user.name} color="spruce" size={34} radius="md" aria-hidden="true" />
@@ -80,7 +79,7 @@ function CurrentUser({ session: { user, organization } }: { session: Session }) 
           {organization?.name ?? "Operator"}
         </Text>
       </span>
-      <ActionIcon aria-label="Sign out" title="Sign out" onClick={() => void signOutIfConfirmed()}>
+      <ActionIcon aria-label="Sign out" title="Sign out" onClick={() => void signOut()}>
         <IconLogout size={18} stroke={1.7} aria-hidden="true" />
       </ActionIcon>
     </div>

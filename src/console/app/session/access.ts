@@ -4,9 +4,21 @@ import type { Session } from "./session.ts";
 /**
  * `operator`: operators of the service; `members`: owners and operators, who manage users; `integrations`: users who manage
  * keys and webhooks; `views`: users who save views; `simulator`: users who may change test jobs;
- * `usage`: requests are counted per organisation, and operators have none.
+ * `usage`: requests are counted per organisation, and operators have none; `endpoints`: users who create endpoints, which also
+ * belong to an organisation.
  */
-export type Access = "anyone" | "operator" | "members" | "integrations" | "views" | "simulator" | "usage";
+export type Access =
+  | "anyone"
+  | "operator"
+  | "members"
+  | "integrations"
+  | "views"
+  | "simulator"
+  | "usage"
+  | "endpoints";
+
+const managesOwnIntegrations = ({ scopes, organization }: Session): boolean =>
+  organization !== null && scopes.includes("webhooks:manage");
 
 const accessRules: Readonly<Record<Access, (session: Session) => boolean>> = {
   anyone: () => true,
@@ -14,7 +26,8 @@ const accessRules: Readonly<Record<Access, (session: Session) => boolean>> = {
   members: ({ user }) => user.role === "owner" || user.role === "operator",
   integrations: ({ scopes }) => scopes.includes("webhooks:manage"),
   views: ({ user }) => ["owner", "dispatcher", "operator"].includes(user.role),
-  usage: ({ scopes, organization }) => organization !== null && scopes.includes("webhooks:manage"),
+  usage: managesOwnIntegrations,
+  endpoints: managesOwnIntegrations,
   simulator: ({ test_scopes: scopes }) => scopes.includes("jobs:write"),
 };
 

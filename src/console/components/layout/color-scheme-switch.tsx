@@ -8,7 +8,7 @@ import {
 } from "@mantine/core";
 import { IconDeviceDesktop, IconMoon, IconSun } from "@tabler/icons-react";
 
-const schemes = [
+export const colorSchemes = [
   { value: "light", label: "Light", icon: IconSun },
   { value: "auto", label: "System", icon: IconDeviceDesktop },
   { value: "dark", label: "Dark", icon: IconMoon },
@@ -22,7 +22,7 @@ export function ColorSchemeSwitch() {
       aria-label="Colour scheme"
       value={colorScheme}
       onChange={(value) => setColorScheme(value)}
-      data={schemes.map(({ value, label, icon: Picture }) => ({
+      data={colorSchemes.map(({ value, label, icon: Picture }) => ({
         value,
         label: (
           <Center title={label}>

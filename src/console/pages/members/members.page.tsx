@@ -3,6 +3,7 @@ import { Button, Stack, Title } from "@mantine/core";
 import { useQuery } from "@apollo/client/react";
 import { useDisclosure } from "@mantine/hooks";
 import { IconUserPlus } from "@tabler/icons-react";
+import { usePageAction } from "../../app/interaction/page-actions.ts";
 import { canVisit } from "../../app/session/access.ts";
 import { useSession } from "../../app/session/session.ts";
 import { PageHeader } from "../../components/layout/page-header.tsx";
@@ -19,6 +20,7 @@ export function MembersPage() {
   const canManage = canVisit(session, "members");
   const isOperator = session.user.role === "operator";
   const [isInviting, inviting] = useDisclosure(false);
+  usePageAction("invite", inviting.open);
   const { data, error, refetch } = useQuery(MembersDocument, { variables: { isManager: canManage } });
   const reload = (): Promise<unknown> => refetch();
   return (

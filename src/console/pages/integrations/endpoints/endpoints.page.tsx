@@ -3,6 +3,8 @@ import { useQuery } from "@apollo/client/react";
 import { Button } from "@mantine/core";
 import { IconPlus, IconWebhook } from "@tabler/icons-react";
 import { getRouteApi } from "@tanstack/react-router";
+import { usePageAction } from "../../../app/interaction/page-actions.ts";
+import { canVisit } from "../../../app/session/access.ts";
 import { useSession } from "../../../app/session/session.ts";
 import { useDialog } from "../../../app/interaction/use-dialog.ts";
 import { PageHeader } from "../../../components/layout/page-header.tsx";
@@ -17,7 +19,7 @@ import { pollWhileVisible } from "../polling.ts";
 const route = getRouteApi("/console/integrations/endpoints");
 
 export function EndpointsPage() {
-  const { organization } = useSession();
+  const session = useSession();
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { data, error, refetch } = useQuery(WebhookEndpointsDocument, {
@@ -25,8 +27,8 @@ export function EndpointsPage() {
     ...pollWhileVisible(60_000),
   });
   const creating = useDialog<true>();
-  // Operators belong to no organisation, so they cannot create endpoints.
-  const create = organization && (
+  usePageAction("create-endpoint", () => creating.open(true));
+  const create = canVisit(session, "endpoints") && (
     <Button leftSection={<IconPlus size={16} aria-hidden="true" />} onClick={() => creating.open(true)}>
       Create endpoint
     </Button>
@@ -38,7 +40,7 @@ export function EndpointsPage() {
         title="Webhook endpoints"
         description="Waymark sends every event of your jobs as a signed request to each endpoint that subscribes to it."
         actions={
-          create ?? (
+          create || (
             <ListedModeControl
               search={search}
               onChange={(mode) => void navigate({ search: mode, replace: true })}
@@ -54,7 +56,7 @@ export function EndpointsPage() {
         </EmptyState>
       )}
       {endpoints.length > 0 && (
-        <EndpointsTable endpoints={endpoints} showOrganization={organization === null} />
+        <EndpointsTable endpoints={endpoints} showOrganization={session.organization === null} />
       )}
       <CreateEndpointDialog dialog={creating} />
     </>

@@ -5,6 +5,7 @@ import { IconKey, IconPlus } from "@tabler/icons-react";
 import { getRouteApi } from "@tanstack/react-router";
 import { isInactive } from "../../../app/created-keys.ts";
 import { useMode } from "../../../app/session/session.ts";
+import { usePageAction } from "../../../app/interaction/page-actions.ts";
 import { useDialog } from "../../../app/interaction/use-dialog.ts";
 import { PageHeader } from "../../../components/layout/page-header.tsx";
 import { EmptyState, ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
@@ -25,6 +26,7 @@ export function KeysPage() {
   const variables = { mode: listedMode(search) };
   const { data, error, refetch } = useQuery(ApiKeysDocument, { variables });
   const creating = useDialog<true>();
+  usePageAction("create-key", () => creating.open(true));
   const isTest = useMode() === "test";
   const create = (
     <Button leftSection={<IconPlus size={16} aria-hidden="true" />} onClick={() => creating.open(true)}>

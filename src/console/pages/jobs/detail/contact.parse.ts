@@ -6,10 +6,12 @@ export interface ContactPart {
   href: string | null;
 }
 
-/** A digit, then digits with at most two separators between them; a slash only without blanks, because " / " parts two numbers. */
-const PHONE = /\+?\(?\d(?:(?:[ \u{A0}().-]{0,2}|\/)\d){6,19}/u;
-const EMAIL = /[^\s@<>()[\],;:"]{1,64}@[^\s@<>()[\],;:"]{1,190}\.[a-z\d-]{2,60}/iu;
-const CONTACT = new RegExp(`${EMAIL.source}|${PHONE.source}`, "giu");
+/**
+ * An e-mail address, or a phone number: digits with at most two separators between them, or a slash without blanks, because " / "
+ * separates two numbers.
+ */
+const CONTACT =
+  /[^\s@<>()[\],;:"]{1,64}@[^\s@<>()[\],;:"]{1,190}\.[a-z\d-]{2,60}|\+?\(?\d(?:(?:[ \u{A0}().-]{0,2}|\/)\d){6,19}/giu;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const MIN_DIGITS = 7;
 const MAX_DIGITS = 15;

@@ -1,4 +1,4 @@
-/** What is known of a job: details, webhook deliveries and history. The frame around it, such as a page, has the job's head. */
+/** Details, webhook deliveries and history of a job. The frame around them, such as a page, shows the head of the job. */
 import { Grid, Stack } from "@mantine/core";
 import { useState } from "react";
 import { useSession } from "../../../app/session/session.ts";
