@@ -32,7 +32,13 @@ interface DialogAction {
   access: Access;
 }
 
-function dialogActions(isTest: boolean): readonly DialogAction[] {
+function dialogActions({
+  isTest,
+  isOperator,
+}: {
+  isTest: boolean;
+  isOperator: boolean;
+}): readonly DialogAction[] {
   return [
     {
       id: "create-key",
@@ -48,7 +54,13 @@ function dialogActions(isTest: boolean): readonly DialogAction[] {
       to: "/integrations/endpoints",
       access: "endpoints",
     },
-    { id: "invite", label: "Invite a member", icon: IconUserPlus, to: "/members", access: "members" },
+    {
+      id: "invite",
+      label: isOperator ? "Invite an operator" : "Invite a member",
+      icon: IconUserPlus,
+      to: "/members",
+      access: "members",
+    },
   ];
 }
 
@@ -67,7 +79,7 @@ export function usePaletteActions(session: Session): PaletteItem[] {
     if (router.state.location.pathname === to) startPageAction(id);
   };
   return [
-    ...dialogActions(mode === "test")
+    ...dialogActions({ isTest: mode === "test", isOperator: session.organization === null })
       .filter(({ to, access }) => canOpen(router, to, session, mode) && canVisit(session, access))
       .map((action) => ({ ...action, run: () => void openDialog(action) })),
     ...(session.organization
