@@ -93,6 +93,7 @@ it("goes through the list from which the user came, also over the end of a page 
 
   await page.goto(`/jobs?q=${prefix}&sort=marking_number`);
   await page.getByRole("link", { name: numbers[24]! }).click();
+  await page.getByRole("link", { name: "Open full page" }).click();
   await at(24);
   await expectVisible(nextLink);
   await page.keyboard.press("j");

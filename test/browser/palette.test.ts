@@ -157,7 +157,8 @@ it("moves, selects, opens and searches in a list by keys, but not while the user
   const own = await app.createOrganization("agent");
   const user = await createTestUser(app, { organizationId: own.id, role: "dispatcher" });
   const numbers = (await app.createJobs(own, [{}, {}, {}])).toSorted();
-  const { page, pageErrors } = await openTab(app, { user });
+  // Too narrow for a job next to the list.
+  const { page, pageErrors } = await openTab(app, { user, viewport: { width: 1100, height: 800 } });
   const focused = async () => await page.evaluate(() => document.activeElement?.textContent);
   await page.goto("/jobs?sort=marking_number");
   await expectVisible(page.getByText("3 jobs in total"));

@@ -186,6 +186,8 @@ function createApolloCache(): InMemoryCache {
       Viewer: { keyFields: [] },
       JobStatus: { keyFields: ["code"] },
       FailureReason: { keyFields: ["code"] },
+      // Two queries read different fields of it.
+      OrganizationOverview: { merge: true },
       // The list of endpoints reads fewer fields than the page of one.
       WebhookEndpointHealth: { merge: true },
       RequestLogEntry: { keyFields: ["requestId"] },

@@ -82,7 +82,7 @@ export function usePaletteActions(session: Session): PaletteItem[] {
     ...dialogActions({ isTest: mode === "test", isOperator: session.organization === null })
       .filter(({ to, access }) => canOpen(router, to, session, mode) && canVisit(session, access))
       .map((action) => ({ ...action, run: () => void openDialog(action) })),
-    ...(session.organization
+    ...(session.organization && mode !== "partner"
       ? [
           {
             id: "mode",
