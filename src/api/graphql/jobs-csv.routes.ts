@@ -1,5 +1,5 @@
 /**
- * CSV export of the console's job list: all results of the `jobs` query for the same filter and order. It is in the GraphQL
+ * The exact CSV export of the console's job list: all results of the `jobs` query for the same filter and order. It is in the GraphQL
  * adapter because its parameters are GraphQL inputs and are parsed and checked by the same code.
  */
 import { pipeline } from "node:stream/promises";
@@ -36,11 +36,6 @@ export interface JobsCsvDeps {
 }
 
 const PATH = "/console-api/jobs.csv";
-/** By the value of the parameter `values`. */
-const formats = new Map<string, JobExport["format"]>([
-  ["spreadsheet", "spreadsheet"],
-  ["exact", "csv"],
-]);
 
 /** Serves signed-in users only. API keys use the REST and GraphQL APIs. */
 export function jobsCsvRoutes(deps: JobsCsvDeps): RequestHandler {
@@ -87,9 +82,8 @@ async function sendCsv(
   const csvParts = exportJobs(readerFor(principal, disconnected.signal), principal, request);
   const first = await csvParts.next();
   const day = new Date(services.clock.now()).toISOString().slice(0, 10);
-  const name = request.format === "csv" ? `jobs-${day}-to-import.csv` : `jobs-${day}.csv`;
   response.setHeader("Content-Type", "text/csv; charset=utf-8; header=present");
-  response.setHeader("Content-Disposition", `attachment; filename="${name}"`);
+  response.setHeader("Content-Disposition", `attachment; filename="jobs-${day}-to-import.csv"`);
   response.setHeader("Cache-Control", "no-store");
   const whole = async function* (): AsyncGenerator<string> {
     if (first.done !== true) yield first.value.text;
@@ -109,12 +103,10 @@ async function parseRequest({ schema, services }: JobsCsvDeps, { url }: Request)
   const searchParams = new URL(url, "http://any").searchParams;
   const filter = parseInput(schema, "JobFilter", parameterOf(searchParams, "filter"), "filter");
   const orderBy = parseInput(schema, "JobOrder", parameterOf(searchParams, "orderBy"), "orderBy");
-  const format = formats.get(parameterOf(searchParams, "values") ?? "spreadsheet");
-  if (!format) throw invalidArgument("values", `must be one of ${[...formats.keys()].join(", ")}`);
   return {
     filter: await checkedFilter({ services }, filter as JobFilter | null),
     order: toJobOrder(orderBy as JobOrder | null),
-    format,
+    format: "csv",
   };
 }
 

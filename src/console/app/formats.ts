@@ -71,3 +71,15 @@ export function formatCount(count: number, singular: string, plural = `${singula
 export function formatRelative(value: number, unit: Intl.RelativeTimeFormatUnit): string {
   return relativeFormat.format(value, unit);
 }
+
+const clockFormats = new Map<string, Intl.DateTimeFormat>();
+
+/** The date and time that clocks in `zone` show, to the second, as if it were UTC: a spreadsheet's times have no zone. */
+export function clockIn(instant: Date, zone: string): Date {
+  // The Swedish format is nearly ISO 8601.
+  const format =
+    clockFormats.get(zone) ??
+    new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short", timeStyle: "medium" });
+  clockFormats.set(zone, format);
+  return new Date(`${format.format(instant).replace(" ", "T")}Z`);
+}

@@ -63,7 +63,7 @@ const organization = createRoute({
 const importJobs = createRoute({
   getParentRoute: () => section,
   path: "import",
-  component: lazyPage(() => import("../pages/operator/import/import.page.tsx"), "ImportPage"),
+  component: lazyPage(() => import("../pages/jobs/import/import.page.tsx"), "ImportPage"),
 });
 
 const statuses = createRoute({

@@ -1,6 +1,6 @@
 /**
- * Prevents a spreadsheet from running texts of a CSV file as formulas. Depending on its locale, a spreadsheet splits cells at
- * semicolons or tabs and ignores quotes, so each part of a text is checked, not only its beginning.
+ * Reads texts that the console's files for spreadsheets escaped so that no spreadsheet runs them as formulas. Depending on its
+ * locale, a spreadsheet splits cells at semicolons or tabs and ignores quotes, so each part of a text counts, not only its beginning.
  */
 
 /**
@@ -9,16 +9,9 @@
  */
 const CELL_PART = /((?:[;\t\r\n]|^)[\s"]*)(?:('*)([=+\-@\uFF1D\uFF0B\uFF0D\uFF20]))?/g;
 
-/** Puts one apostrophe before each formula in `text`. `unescapeFormulas` reverses it. */
-export function escapeFormulas(text: string): string {
-  return text.replace(CELL_PART, (part: string, start: string, apostrophes: string | undefined, sign = "") =>
-    apostrophes === undefined ? part : `${start}'${apostrophes}${sign}`,
-  );
-}
-
 /**
  * Adds an apostrophe only where one already stands before a formula. For files that no spreadsheet opens: formulas stay unchanged.
- * `unescapeFormulas` reverses both functions, so a reader need not know which one wrote the file.
+ * `unescapeFormulas` reverses both ways of writing, so a reader need not know who wrote the file.
  */
 export function escapeApostrophes(text: string): string {
   return text.replace(CELL_PART, (part: string, start: string, apostrophes: string | undefined, sign = "") =>

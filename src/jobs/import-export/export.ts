@@ -2,7 +2,7 @@
 import { csvLine } from "../../core/records/csv.ts";
 import type { Queryable } from "../../core/postgres/database.ts";
 import type { Principal } from "../../core/principal.ts";
-import { escapeApostrophes, escapeFormulas } from "../../core/records/formula-escaping.ts";
+import { escapeApostrophes } from "../../core/records/formula-escaping.ts";
 import type { JobFilterTree } from "../list/filter.sql.ts";
 import { listJobs } from "../list/list.sql.ts";
 import { fileColumns, isTextColumn, formatCell, toFileRow } from "./file-codec.ts";
@@ -13,8 +13,7 @@ import type { JobRow } from "../row.sql.ts";
 export interface JobExport {
   filter: JobFilterTree;
   order: JobOrder;
-  /** `spreadsheet` is CSV with escaped formulas, and a byte order mark, by which Excel knows UTF-8. An import reads all of them. */
-  format: FileFormat | "spreadsheet";
+  format: FileFormat;
 }
 
 /** Part of the file and the number of jobs in it. */
@@ -24,7 +23,6 @@ export interface ExportChunk {
 }
 
 const PAGE_SIZE = 1_000;
-const BYTE_ORDER_MARK = "\uFEFF";
 
 /**
  * Yields the file in chunks. A job whose position in the order does not change during the export appears exactly once, in its
@@ -51,20 +49,16 @@ export async function* exportJobs(
   }
 }
 
-const csvHeader = `${csvLine(fileColumns)}\n`;
-
-const formatters: Record<JobExport["format"], { header: string; line: (job: JobRow) => string }> = {
-  csv: { header: csvHeader, line: (job) => formatCsvLine(job, false) },
-  spreadsheet: { header: BYTE_ORDER_MARK + csvHeader, line: (job) => formatCsvLine(job, true) },
+const formatters: Record<FileFormat, { header: string; line: (job: JobRow) => string }> = {
+  csv: { header: `${csvLine(fileColumns)}\n`, line: formatCsvLine },
   ndjson: { header: "", line: (job) => JSON.stringify(toFileRow(job)) },
 };
 
-function formatCsvLine(job: JobRow, isSpreadsheet: boolean): string {
+function formatCsvLine(job: JobRow): string {
   const row = toFileRow(job);
   const cells = fileColumns.map((column) => {
     const text = formatCell(row[column]);
-    if (text === null || !isTextColumn(column)) return text;
-    return isSpreadsheet ? escapeFormulas(text) : escapeApostrophes(text);
+    return text === null || !isTextColumn(column) ? text : escapeApostrophes(text);
   });
   return csvLine(cells);
 }

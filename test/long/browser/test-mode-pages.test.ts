@@ -184,7 +184,7 @@ it("exports the jobs of the mode", async () => {
   const { page } = await visit(app, "/jobs", { user: owner });
   await switchTo(page, "Test");
   await expectVisible(page.getByText(testNumber).first());
-  await page.getByRole("button", { name: "Export CSV" }).click();
-  const href = await page.getByRole("menuitem", { name: /Spreadsheet/ }).getAttribute("href");
+  await page.getByRole("button", { name: "Export" }).click();
+  const href = await page.getByRole("menuitem", { name: /For re-import/ }).getAttribute("href");
   expect(new URL(href ?? "").searchParams.get("mode")).toBe("test");
 });

@@ -5,7 +5,7 @@ import {
   hasDateOrder,
   planProblems,
   targetColumns,
-} from "../../../src/console/pages/operator/import/columns.ts";
+} from "../../../src/console/pages/jobs/import/columns.ts";
 import {
   detectFormat,
   failuresAsCsv,
@@ -15,7 +15,7 @@ import {
   MAX_XLSX_BYTES,
   type ImportLine,
   type ImportPlan,
-} from "../../../src/console/pages/operator/import/import-api.ts";
+} from "../../../src/console/pages/jobs/import/import-api.ts";
 import { MAX_IMPORT_BYTES } from "../../../src/api/console/import.routes.ts";
 import { fileColumns } from "../../../src/jobs/import-export/file-codec.ts";
 import { MAX_XLSX_BYTES as SERVER_MAX_XLSX_BYTES } from "../../../src/core/records/xlsx.ts";
@@ -153,7 +153,7 @@ it("escapes formulas in the CSV of failed rows", () => {
     `3,'=HYPERLINK(1),,"has ""x"", twice"`,
     "3,'=HYPERLINK(1),pts,'-1",
     "4,,weight,must be a number",
-    "5,A;'=1+1,pts,must be\t'\uFF1D1",
+    `5,"A;'=1+1",pts,"must be\t'\uFF1D1"`,
     "",
   ]);
 });

@@ -153,19 +153,16 @@ describe("the jobs table's API variables", () => {
 describe("the export URL", () => {
   it("contains the table's filter and order", () => {
     const listVariables = jobsListVariables(read("?q=a%26b&sort=marking_number"), NOW);
-    const url = new URL(exportPath(listVariables, { format: "exact", mode: "live" }), "http://any/");
+    const url = new URL(exportPath(listVariables, "live"), "http://any/");
     expect(url.pathname).toBe("/console-api/jobs.csv");
     expect(JSON.parse(url.searchParams.get("filter") ?? "")).toEqual({ search: "a&b" });
     expect(JSON.parse(url.searchParams.get("orderBy") ?? "")).toEqual({
       field: "MARKING_NUMBER",
       direction: "ASC",
     });
-    expect(url.searchParams.get("values")).toBe("exact");
   });
 
   it("has no filter parameter without filters", () => {
-    expect(exportPath(jobsListVariables({}, NOW), { format: "spreadsheet", mode: "live" })).not.toContain(
-      "filter",
-    );
+    expect(exportPath(jobsListVariables({}, NOW), "live")).not.toContain("filter");
   });
 });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { unescapeFormulas, escapeFormulas } from "../../../src/core/records/formula-escaping.ts";
+import { escapeFormulas } from "../../../src/console/app/csv.ts";
+import { unescapeFormulas } from "../../../src/core/records/formula-escaping.ts";
 
 const piece = fc.constantFrom("=", "+", "-", "@", "\uFF1D", "'", ";", "\t", "\r", "\n", " ", '"', "a", ",");
 const text = fc.oneof(

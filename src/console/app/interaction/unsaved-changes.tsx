@@ -12,7 +12,6 @@ import {
   type RefObject,
 } from "react";
 
-import type { LossQuestion } from "../../components/dialogs/discard-prompt.tsx";
 import { useSessionStore } from "../session/session.ts";
 
 // Loaded after the first page.
@@ -20,11 +19,23 @@ const DiscardPrompt = lazy(async () => ({
   default: (await import("../../components/dialogs/discard-prompt.tsx")).DiscardPrompt,
 }));
 
-/**
- * `locked`: a request is in flight, or a secret is shown that cannot be shown again. Only dialogs can be locked.
- * `running`: many requests are sent one after the other, and leaving stops them.
- */
-export type InputState = "clean" | "changed" | "running" | "locked";
+/** What is asked before work in progress is stopped. */
+export interface LeaveQuestion {
+  title: string;
+  text: string;
+  stay: string;
+  leave: string;
+}
+
+/** `locked`: a request is in flight, or a secret is shown that cannot be shown again. Only dialogs can be locked. */
+export type InputState = "clean" | "changed" | "locked" | LeaveQuestion;
+
+const discardQuestion: LeaveQuestion = {
+  title: "Discard your changes?",
+  text: "Your changes have not been saved.",
+  stay: "Keep editing",
+  leave: "Discard",
+};
 
 type Inputs = Set<() => InputState>;
 
@@ -76,8 +87,8 @@ export function useUnsavedInput(state: () => InputState): void {
     const read = (): InputState => {
       // A dialog that is fading out is already closed.
       if (dialog) return dialog.isOpen.current ? latest.current() : "clean";
-      const own = latest.current();
-      return own === "locked" ? "changed" : own;
+      const now = latest.current();
+      return now === "locked" ? "changed" : now;
     };
     const registries = dialog ? [inputs, dialog.inputs] : [inputs];
     for (const registry of registries) registry.add(read);
@@ -92,29 +103,31 @@ function jobIn(search: object): unknown {
 }
 
 export function UnsavedChangesProvider({ children }: { children: ReactNode }) {
-  const [question, setQuestion] = useState<LossQuestion | null>(null);
+  const [question, setQuestion] = useState(discardQuestion);
+  const [answer, setAnswer] = useState<((isDiscarded: boolean) => void) | null>(null);
   const isAsking = useRef(false);
-  const askToDiscard = (about: LossQuestion["about"]): Promise<boolean> => {
+  const askToDiscard = (next: LeaveQuestion): Promise<boolean> => {
     // Escape also reaches the dialog below this prompt.
     if (isAsking.current) return Promise.resolve(false);
     isAsking.current = true;
+    setQuestion(next);
     return new Promise((resolve) => {
-      const onAnswer = (isDiscarded: boolean): void => {
+      setAnswer(() => (isDiscarded: boolean) => {
         isAsking.current = false;
-        setQuestion(null);
+        setAnswer(null);
         resolve(isDiscarded);
-      };
-      setQuestion({ about, onAnswer });
+      });
     });
   };
   const latestAskToDiscard = useRef(askToDiscard);
   const [unsaved] = useState<UnsavedChanges>(() => {
     const all: Inputs = new Set();
     const confirmDiscard = async (inputs: Inputs): Promise<boolean> => {
-      const states = new Set([...inputs].map((read) => read()));
-      if (states.has("locked")) return false;
-      if (states.has("running")) return await latestAskToDiscard.current("running");
-      return !states.has("changed") || (await latestAskToDiscard.current("changed"));
+      const states = [...inputs].map((read) => read());
+      if (states.includes("locked")) return false;
+      const asked = states.find((state) => typeof state === "object");
+      if (!asked && !states.includes("changed")) return true;
+      return await latestAskToDiscard.current(asked ?? discardQuestion);
     };
     const confirmLeave = async (): Promise<boolean> => {
       const isFree = await confirmDiscard(all);
@@ -136,7 +149,7 @@ export function UnsavedChangesProvider({ children }: { children: ReactNode }) {
     <UnsavedChangesContext value={unsaved}>
       {children}
       <Suspense>
-        <DiscardPrompt question={question} />
+        <DiscardPrompt question={question} onAnswer={answer} />
       </Suspense>
     </UnsavedChangesContext>
   );

@@ -2,7 +2,7 @@
 import { formatCount } from "../../../app/formats.ts";
 import { Button, CloseButton, Group, Paper, Text } from "@mantine/core";
 import { useState, type ReactNode } from "react";
-import { useUnsavedInput } from "../../../app/interaction/unsaved-changes.tsx";
+import { type LeaveQuestion, useUnsavedInput } from "../../../app/interaction/unsaved-changes.tsx";
 import { Dialog } from "../../../components/dialogs/dialog.tsx";
 import { mayHaveApplied } from "./bulk-requests.ts";
 import { isActive } from "./chunk-run.ts";
@@ -109,6 +109,13 @@ function RescheduleSteps(props: StepsProps) {
   );
 }
 
+const stopQuestion: LeaveQuestion = {
+  title: "Stop changing jobs?",
+  text: "Jobs that have been changed stay changed. The others stay unchanged.",
+  stay: "Keep running",
+  leave: "Stop",
+};
+
 interface BulkEditStepsProps extends StepsProps {
   isChanged: boolean;
   /** The first step. */
@@ -119,7 +126,7 @@ function BulkEditSteps({ bulkEdit, isChanged, children, ...props }: BulkEditStep
   const { step } = bulkEdit;
   useUnsavedInput(() => {
     const run = changeOf(step)?.run;
-    if (run) return isActive(run.state()) ? "running" : "clean";
+    if (run) return isActive(run.state()) ? stopQuestion : "clean";
     return isChanged ? "changed" : "clean";
   });
   if (step.kind === "check")

@@ -1,50 +1,80 @@
-/** Exports the table as CSV. The browser downloads the file directly, so the page does not hold it in memory. */
+/** Exports all pages of the table: as a file for people, or exactly, to import it again. */
 import { formatNumber } from "../../../app/formats.ts";
 import { Button, Menu, Text } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
-import { useMode } from "../../../app/session/session.ts";
+import { useState } from "react";
+import { useMode, useSession } from "../../../app/session/session.ts";
+import { useZone } from "../../../app/session/zone.ts";
 import { serverUrl } from "../../../app/api/server-url.ts";
-import { exportPath, type ExportFormat } from "./export-url.ts";
-import type { JobsListVariables } from "../filters/jobs.variables.ts";
+import { exportColumns } from "../export/export.columns.ts";
+import { ExportDialog } from "../export/export.dialog.tsx";
+import type { ExportFormat } from "../export/export-file.ts";
+import type { ExportPlan } from "../export/use-export.ts";
+import type { JobsSearch } from "../filters/jobs.search.ts";
+import { today } from "../job.due.ts";
+import type { ReferenceLabels } from "../job.labels.ts";
+import { exportPath } from "./export-url.ts";
+import { columnDefinitions, defaultColumns } from "./jobs.columns.tsx";
+import type { JobsPageState } from "./use-jobs-page.ts";
 
 interface ExportMenuProps {
-  listVariables: JobsListVariables;
-  /** Undefined until the jobs are counted. */
-  total: number | undefined;
+  search: JobsSearch;
+  table: Pick<JobsPageState, "listVariables" | "page">;
+  labels: ReferenceLabels;
 }
 
-const formats: { values: ExportFormat; label: string; description: string }[] = [
-  { values: "spreadsheet", label: "Spreadsheet", description: "Formatted for Excel and Google Sheets" },
-  { values: "exact", label: "For re-import", description: "Exact values, without formatting" },
+const formats: { format: ExportFormat; label: string; description: string }[] = [
+  { format: "xlsx", label: "Excel (.xlsx)", description: "The columns shown, with names and labels" },
+  { format: "csv", label: "CSV", description: "The same for other programs" },
 ];
 
-export function ExportMenu({ listVariables, total }: ExportMenuProps) {
+export function ExportMenu({ search, table: { listVariables, page }, labels }: ExportMenuProps) {
   const mode = useMode();
+  const zone = useZone();
+  const { organization } = useSession();
+  const total = page?.totalCount;
+  const shown = search.columns ?? defaultColumns(organization?.type ?? null);
+  const [plan, setPlan] = useState<ExportPlan | null>(null);
+  const start = (format: ExportFormat): void =>
+    setPlan({
+      format,
+      fileName: `jobs-${today(zone)}.${format}`,
+      listVariables,
+      columns: exportColumns({ shown, labels, zone, headerOf: (id) => columnDefinitions[id].header }),
+    });
   return (
-    <Menu>
-      <Menu.Target>
-        <Button variant="default" leftSection={<IconDownload size={16} aria-hidden="true" />}>
-          Export CSV
-        </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>
-          {total === undefined ? "All matching jobs" : `All matching jobs (${formatNumber(total)})`}
-        </Menu.Label>
-        {formats.map(({ values, label, description }) => (
-          <Menu.Item
-            key={values}
-            component="a"
-            href={serverUrl(exportPath(listVariables, { format: values, mode }))}
-            download
-          >
-            {label}
-            <Text component="span" display="block" fz="xs" c="dimmed">
-              {description}
-            </Text>
+    <>
+      <Menu>
+        <Menu.Target>
+          <Button variant="default" leftSection={<IconDownload size={16} aria-hidden="true" />}>
+            Export
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Label>
+            {total === undefined ? "All matching jobs" : `All matching jobs (${formatNumber(total)})`}
+          </Menu.Label>
+          {formats.map(({ format, label, description }) => (
+            <Menu.Item key={format} onClick={() => start(format)}>
+              {label}
+              <Description>{description}</Description>
+            </Menu.Item>
+          ))}
+          <Menu.Item component="a" href={serverUrl(exportPath(listVariables, mode))} download>
+            For re-import
+            <Description>All fields with IDs and codes, as CSV</Description>
           </Menu.Item>
-        ))}
-      </Menu.Dropdown>
-    </Menu>
+        </Menu.Dropdown>
+      </Menu>
+      <ExportDialog plan={plan} total={total} onClose={() => setPlan(null)} />
+    </>
+  );
+}
+
+function Description({ children }: { children: string }) {
+  return (
+    <Text component="span" display="block" fz="xs" c="dimmed">
+      {children}
+    </Text>
   );
 }

@@ -82,7 +82,7 @@ function JobsList({ search, panel }: { search: JobsSearch; panel: JobPanelState 
         actions={
           <>
             <LiveIndicator error={table.error} isPaused={isPaused} onToggle={() => setPaused(!isPaused)} />
-            <ExportMenu listVariables={table.listVariables} total={table.page?.totalCount} />
+            <ExportMenu search={search} table={table} labels={referenceData.labels} />
           </>
         }
       />

@@ -1,4 +1,5 @@
 /** The request and response of `POST /console-api/imports`. */
+import { BYTE_ORDER_MARK, csvLine } from "../../../app/csv.ts";
 
 export type FileFormat = "csv" | "ndjson" | "xlsx";
 
@@ -106,22 +107,7 @@ export function totalRows({ created, updated, unchanged, failed }: ImportCounts)
 /** The failed rows as CSV for a spreadsheet, one line per problem. */
 export function failuresAsCsv(failures: readonly ImportFailure[]): string {
   const lines = failures.flatMap(({ line, marking_number: number, problems }) =>
-    problems.map(({ field, message }) =>
-      [String(line), number ?? "", field ?? "", message].map(escapeCell).join(","),
-    ),
+    problems.map(({ field, message }) => csvLine([line, number ?? "", field ?? "", message])),
   );
-  // Excel needs the byte order mark to read UTF-8.
-  return `\uFEFFline,marking_number,field,reason\r\n${lines.join("\r\n")}\r\n`;
-}
-
-/**
- * Puts an apostrophe before each formula in the text. Some locales make Excel split at semicolons, so a formula after one
- * counts too. The first group always matches as much as it can, so long runs of separators take linear time.
- */
-function escapeCell(text: string): string {
-  const escaped = text.replace(
-    /((?:[;\t\r\n]|^)[\s"]*)('*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])?/g,
-    (part: string, start: string, formula?: string) => (formula === undefined ? part : `${start}'${formula}`),
-  );
-  return /[",\r\n]/.test(escaped) ? `"${escaped.replaceAll('"', '""')}"` : escaped;
+  return BYTE_ORDER_MARK + csvLine(["line", "marking_number", "field", "reason"]) + lines.join("");
 }

@@ -17,7 +17,7 @@ import {
   type ImportPlan,
   type ImportReport,
 } from "./import-api.ts";
-import operator from "../operator.module.css";
+import operator from "../../operator/operator.module.css";
 import { guide } from "../../../app/guide/guide-pages.ts";
 import { GuideLink } from "../../../components/layout/guide-link.tsx";
 import { Alert } from "../../../components/status/alert.tsx";

@@ -7,7 +7,7 @@ import { hasDateOrder, planProblems, repeatedNames, targetColumns } from "./colu
 import classes from "./import.module.css";
 import { StepTitle } from "./steps.tsx";
 import type { DateOrder, ImportPlan } from "./import-api.ts";
-import { OrganizationSelect } from "../organizations/organization.select.tsx";
+import { OrganizationSelect } from "../../operator/organizations/organization.select.tsx";
 import { Alert } from "../../../components/status/alert.tsx";
 
 interface MappingStepProps {
