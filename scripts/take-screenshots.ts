@@ -82,7 +82,7 @@ const operatorShotsAfterApproval: readonly Shot[] = [
     name: "operator-organization",
     target: (page) => follow(page, page.getByRole("row").getByRole("link", { name: "Northwind Agency" })),
   },
-  { name: "operator-import", target: "/operator/import" },
+  { name: "operator-import", target: "/import" },
   { name: "operator-statuses", target: "/operator/statuses" },
   { name: "operator-endpoints", target: "/operator/endpoints" },
   { name: "operator-audit", target: "/operator/audit" },

@@ -163,6 +163,12 @@ export const memberOperations: readonly Operation<Services>[] = [
     run: ({ suspensions }, operator, { id, name }) => suspensions.rename(operator, id, name),
   }),
   operation({
+    ...ofOperator,
+    name: "allowJobImport",
+    input: z.object({ allowed: z.boolean() }),
+    run: ({ suspensions }, operator, { id, allowed }) => suspensions.allowJobImport(operator, id, allowed),
+  }),
+  operation({
     ...ofSignedInOperator,
     name: "viewAsOrganization",
     fresh: false,

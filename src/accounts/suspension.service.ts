@@ -1,8 +1,8 @@
-/** Suspends, restores, renames and views organisations, for operators. */
+/** Suspends, restores, renames and views organisations, and lets agents import jobs, for operators. */
 import { randomUUID } from "node:crypto";
-import { UniqueConstraintViolationException } from "@mikro-orm/postgresql";
+import { LockMode, UniqueConstraintViolationException } from "@mikro-orm/postgresql";
 import { setName, setSuspended } from "../api-keys/api.ts";
-import { AppError } from "../core/errors.ts";
+import { AppError, badRequest } from "../core/errors.ts";
 import { fromTypedId } from "../core/ids.ts";
 import { type AuditContext, recordAuditEvent } from "../audit/api.ts";
 import { Organization, User } from "../organizations/api.ts";
@@ -62,6 +62,25 @@ export class SuspensionService {
       await em.nativeUpdate(UserSession, { id: context.sessionId ?? null }, { viewedOrganizationId: id });
       const event = { action: "organization.viewed", organizationId: id, subject: typedId };
       await recordAuditEvent(em, { ...context, ...event });
+      return organization;
+    });
+  }
+
+  /** Users of an agent can import jobs in the console, or not. Throws BadRequestException for a contractor. */
+  async allowJobImport(context: AuditContext, typedId: string, allowed: boolean): Promise<Organization> {
+    const id = toUuid(typedId);
+    return await this.#context.database.transactional(async (em) => {
+      const where = { id, liveOrganization: null };
+      const organization = await em.findOne(Organization, where, { lockMode: LockMode.PESSIMISTIC_WRITE });
+      if (!organization) throw noSuchOrganization();
+      if (organization.type !== "agent")
+        throw badRequest([], "Only agents own jobs and can import them, and this is a contractor");
+      if (organization.canImportJobs === allowed) return organization;
+      organization.canImportJobs = allowed;
+      await em.flush();
+      const action = allowed ? "organization.import_allowed" : "organization.import_forbidden";
+      const event = { action, subject: typedId, details: null };
+      await recordAuditEvent(em, { ...context, ...event, organizationId: id });
       return organization;
     });
   }

@@ -22,6 +22,8 @@ export interface OrganizationPrincipal {
   readonly liveOrganizationId?: string | undefined;
   /** An IANA name; absent: UTC. Its days begin and end in this time zone. */
   readonly timeZone?: string | undefined;
+  /** True for users of a live agent that may import jobs. */
+  readonly canImportJobs?: boolean;
   readonly actor: Actor;
 }
 

@@ -93,6 +93,7 @@ const members = section("guide/console", "Members");
 const singleSignOn = section("guide/single-sign-on", "Set it up");
 const accountRequests = section("operate/console", "Reviewing requests");
 const organizations = section("operate/console", "Organisations");
+const importing = section("operate/console", "Importing jobs");
 const operatorJobs = section("operate/console", "Jobs from a program");
 const statuses = section("operate/console", "Statuses, endpoints and tasks");
 const outbox = section("operate/console", "The outbox");
@@ -166,6 +167,7 @@ export const rootFieldSections: Readonly<Record<string, GuideSection>> = {
   restoreOrganization: organizations,
   renameOrganization: organizations,
   viewAsOrganization: organizations,
+  allowJobImport: importing,
   resetMemberTwoFactor: organizations,
   resendMail: outbox,
   upsertJobStatus: statuses,

@@ -3,6 +3,7 @@ import { z } from "zod";
 import {
   type Access,
   type Operation,
+  type ReadAccess,
   operation,
   type RestOperation,
   restOperation,
@@ -95,6 +96,12 @@ const upsertJobStatus = operation({
 });
 
 export const statusOperations: readonly Operation<Services>[] = [upsertJobStatus];
+
+/** Importing files in the console: by operators, and by users of an agent that an operator allowed it. */
+export const importAccess: ReadAccess = (principal) =>
+  principal.organizationId !== null && principal.canImportJobs
+    ? { ...changeJobs, role: ["owner", "dispatcher"], mode: "live" }
+    : operateJobs;
 
 /** The access of the root fields of GraphQL with hand-written resolvers. */
 export const jobAccess = {

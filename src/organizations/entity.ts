@@ -16,6 +16,8 @@ export const Organization = defineEntity({
     suspendedAt: p.datetime(3).nullable(),
     /** An IANA name. The test organisations have that of their live one. */
     timeZone: p.text().default("UTC"),
+    /** True for a live agent whose users may import jobs in the console. */
+    canImportJobs: p.boolean().default(false),
     createdAt: p.datetime(3).defaultRaw("now()"),
     /** Uuid of the live organisation that a test organisation belongs to; null for a live one. */
     liveOrganization: () =>

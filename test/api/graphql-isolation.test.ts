@@ -103,6 +103,8 @@ const before: Record<string, Sql> = {
     on conflict do nothing`,
   resetMemberTwoFactor: sql`update user_account set two_factor_enabled = true where role = 'dispatcher'`,
   restoreOrganization: sql`update organization set suspended_at = now() where type = 'contractor'`,
+  // The calls name the contractor.
+  allowJobImport: sql`update organization set type = 'agent' where live_organization_id is null`,
 };
 
 /** Calls the mutation as each entitled principal, operators first, until one call succeeds. Returns the results if none did. */
@@ -217,6 +219,7 @@ describe("isolation", { shuffle: false }, () => {
         "deleteWebhookEndpoint",
         "rotateApiKey",
         "revokeApiKey",
+        "allowJobImport",
       ];
       const inOrder = mutationFields.toSorted(
         (one, other) => last.indexOf(one.name) - last.indexOf(other.name),

@@ -24,6 +24,7 @@ export interface SessionRow {
   /** Set if the organisation is a test organisation. */
   live_organization_id: string | null;
   time_zone: string | null;
+  can_import_jobs: boolean | null;
   suspended: boolean;
   /** The organisation that the operator views; null for other users. */
   viewed: ViewedOrganization | null;
@@ -49,7 +50,7 @@ export async function selectSession(
     select session.id, session.expires_at, session.last_seen_at, session.authenticated_at, account.id as user_id, account.last_seen_at as user_last_seen_at, account.name, account.email,
       account.role, account.two_factor_enabled, session.provider, organization.id as organization_id,
       organization.name as organization_name, organization.type as organization_type,
-      organization.live_organization_id, organization.time_zone, organization.suspended_at is not null as suspended,
+      organization.live_organization_id, organization.time_zone, organization.can_import_jobs, organization.suspended_at is not null as suspended,
       (select json_build_object('id', id, 'name', name, 'type', type, 'timeZone', time_zone) from organization viewed
         where viewed.id = session.viewed_organization_id and account.role = 'operator') as viewed
     from user_session session join user_account account on account.id = session.user_id

@@ -163,6 +163,7 @@ function toPrincipal(row: SessionRow, twoFactorPolicy: TwoFactorPolicy): Session
         organizationName: organization_name,
         liveOrganizationId: row.live_organization_id ?? undefined,
         timeZone: row.time_zone ?? undefined,
+        canImportJobs: row.can_import_jobs === true,
       }
     : { ...common, organizationId: null, organizationType: null, organizationName: null };
 }

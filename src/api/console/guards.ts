@@ -4,7 +4,7 @@ import type { ClientInfo, SessionPrincipal, SessionVerifier } from "../../accoun
 import { AppError, invariant } from "../../core/errors.ts";
 import { supportsSecureCookies } from "../../core/same-origin.ts";
 import { authorize } from "../../operations/admit.ts";
-import type { Access } from "../../operations/operation.ts";
+import type { ReadAccess } from "../../operations/operation.ts";
 import { readJson } from "../json.ts";
 import { contextOf } from "../context.ts";
 
@@ -45,7 +45,7 @@ export const requireSecureCookies: RequestHandler = (request, _response, next) =
 };
 
 /** For routes behind `signedIn`. */
-export function requireAccess(access: Access): RequestHandler {
+export function requireAccess(access: ReadAccess): RequestHandler {
   return (_request, response, next) => {
     authorize(access, sessionOf(response));
     next();

@@ -8,7 +8,8 @@ import type { AuditContext } from "../../audit/api.ts";
 import { type ImportProgress, type ImportService, type ImportSummary, readSample } from "../../jobs/api.ts";
 import { AppError, unavailable } from "../../core/errors.ts";
 import { serializeError, type Logger } from "../../core/logger.ts";
-import { rootAccess } from "../../operations/all.ts";
+import { authorize } from "../../operations/admit.ts";
+import { importAccess } from "../../jobs/operations.ts";
 import { createSessionGuards, requireAccess, sessionOf } from "./guards.ts";
 import { allowLongUpload } from "../server/server.ts";
 import { payloadTooLarge, sendSuccess } from "../json.ts";
@@ -26,20 +27,22 @@ export interface ImportRouteServices {
 
 /** Enough for more than a million jobs. */
 export const MAX_IMPORT_BYTES = 268_435_456;
+/** Some thousand jobs. */
+const CHECK_BYTES = 1_048_576;
 
 export function importRoutes(services: ImportRouteServices): Router {
   const guards = createSessionGuards(services.accounts.sessionVerifier);
   const router = Router({ caseSensitive: true });
-  const operatorsOnly = [guards.sameOrigin, guards.signedIn, requireAccess(rootAccess.createJobs)];
+  const allowed = [guards.sameOrigin, guards.signedIn, requireAccess(importAccess)];
   addRoute(
     router,
     { path: "/imports", name: "/console-api/imports" },
-    { post: [...operatorsOnly, runImport(services)] },
+    { post: [...allowed, runImport(services)] },
   );
   addRoute(
     router,
     { path: "/imports/sample", name: "/console-api/imports/sample" },
-    { post: [...operatorsOnly, sendSample(services)] },
+    { post: [...allowed, sendSample(services)] },
   );
   return router;
 }
@@ -47,12 +50,12 @@ export function importRoutes(services: ImportRouteServices): Router {
 function runImport(services: ImportRouteServices): RequestHandler {
   return async (request, response) => {
     const importRequest = { format: readImportFormat(request), ...readImportOptions(request.originalUrl) };
-    const upload = new Upload(request, services.stopping);
+    const upload = new Upload(request, services.stopping, () => stillAllowed(services, response));
     const signal = disconnectSignal(response);
     try {
       const file = { chunks: upload.chunks(), signal };
       for await (const update of services.imports.run(
-        auditContextOf(request, response),
+        { ...auditContextOf(request, response), principal: sessionOf(response) },
         importRequest,
         file,
       )) {
@@ -64,6 +67,12 @@ function runImport(services: ImportRouteServices): RequestHandler {
       request.resume();
     }
   };
+}
+
+/** An import takes minutes. It stops if the session ends or the organisation is suspended or may no longer import. */
+async function stillAllowed({ accounts }: ImportRouteServices, response: Response): Promise<void> {
+  const { sessionId } = sessionOf(response);
+  authorize(importAccess, await accounts.sessionVerifier.revalidate(sessionId));
 }
 
 /** Answers with the column names and first rows of a file, or of its start. */
@@ -88,12 +97,16 @@ class Upload {
   bytes = 0;
   readonly #request: Request;
   readonly #stopping: AbortSignal;
+  readonly #check: () => Promise<void>;
+  #checkedBytes = 0;
 
-  constructor(request: Request, stopping: AbortSignal) {
+  /** `check`: called once per mebibyte, throws if the user may not go on. */
+  constructor(request: Request, stopping: AbortSignal, check = () => Promise.resolve()) {
     if (Number(request.headers["content-length"] ?? 0) > MAX_IMPORT_BYTES) throw payloadTooLarge();
     allowLongUpload(request);
     this.#request = request;
     this.#stopping = stopping;
+    this.#check = check;
   }
 
   /** Throws ServiceUnavailableException when the server stops. The report then lists what was imported so far. */
@@ -105,6 +118,10 @@ class Upload {
       if (this.bytes > MAX_IMPORT_BYTES) throw payloadTooLarge();
       if (this.#stopping.aborted)
         throw unavailable("The service is restarting. Import the same file again in a moment.", 10);
+      if (this.bytes - this.#checkedBytes > CHECK_BYTES) {
+        this.#checkedBytes = this.bytes;
+        await this.#check();
+      }
       yield chunk;
     }
   }

@@ -149,7 +149,13 @@ async function toSessionWire(
   principal: SessionPrincipal,
 ) {
   const { user, scopes, sessionId, sessionExpiresAt } = principal;
-  const { organizationId, organizationName: name, organizationType: type, timeZone, viewed } = principal;
+  const {
+    organizationId,
+    organizationName: name,
+    organizationType: type,
+    timeZone = "UTC",
+    viewed,
+  } = principal;
   return {
     user: {
       id: toTypedId("usr", user.id),
@@ -164,8 +170,11 @@ async function toSessionWire(
     organization:
       organizationId === null
         ? null
-        : toOrganizationWire({ id: organizationId, name, type, timeZone: timeZone ?? "UTC" }),
-    viewed: viewed && toOrganizationWire(viewed),
+        : {
+            ...toOrganizationWire({ id: organizationId, name, type, timeZone }),
+            can_import_jobs: principal.canImportJobs === true,
+          },
+    viewed: viewed && { ...toOrganizationWire(viewed), can_import_jobs: false },
     scopes,
     test_scopes: organizationId === null ? [] : scopesOf(user.role, "test"),
     session_id: sessionId,

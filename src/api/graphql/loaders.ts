@@ -65,13 +65,12 @@ const loads = {
       organizationsByIds(database, ids),
       countMembersByOrganization(database, ids),
     ]);
-    const summaries = organizations.map(({ id, createdAt, suspendedAt, liveOrganization, timeZone }) => ({
-      id,
-      timeZone,
+    const summaries = organizations.map(({ createdAt, suspendedAt, liveOrganization, ...organization }) => ({
+      ...organization,
       isTest: liveOrganization !== null,
       createdAt: createdAt.toISOString(),
       suspendedAt: suspendedAt?.toISOString() ?? null,
-      memberCount: counts.get(id) ?? 0,
+      memberCount: counts.get(organization.id) ?? 0,
     }));
     return alignByKey(ids, summaries, ({ id }) => id);
   },

@@ -58,6 +58,8 @@ export type JobFilter = {
   readonly scheduledDeliveryPending?: boolean | null | undefined;
   /** By contractor: one of these IDs. */
   readonly contractorId?: ReadonlyArray<string> | null | undefined;
+  /** Whether the job has a contractor. */
+  readonly hasContractor?: boolean | null | undefined;
   /** By agent: one of these IDs. */
   readonly agentId?: ReadonlyArray<string> | null | undefined;
   /** By the day on which the job is due: its confirmed scheduled delivery date, or its scheduled date if that is null. */

@@ -24,4 +24,11 @@ const job = createRoute({
   component: lazyPage(() => import("../pages/jobs/detail/job.page.tsx"), "JobPage"),
 });
 
-export const jobsRoutes = [dashboard, jobs, job];
+const importJobs = createRoute({
+  getParentRoute: () => consoleRoute,
+  path: "import",
+  staticData: { access: "import", onlyIn: "live" },
+  component: lazyPage(() => import("../pages/jobs/import/import.page.tsx"), "ImportPage"),
+});
+
+export const jobsRoutes = [dashboard, jobs, job, importJobs];

@@ -60,10 +60,13 @@ const organization = createRoute({
   ),
 });
 
+/** The former path of the page. */
 const importJobs = createRoute({
   getParentRoute: () => section,
   path: "import",
-  component: lazyPage(() => import("../pages/jobs/import/import.page.tsx"), "ImportPage"),
+  beforeLoad() {
+    throw redirect({ to: "/import", replace: true });
+  },
 });
 
 const statuses = createRoute({

@@ -1,7 +1,9 @@
 /** Validates imported rows, resolves their organisations and converts them to upserts. */
 import type { OrganizationService } from "../../organizations/api.ts";
 import { AppError } from "../../core/errors.ts";
-import type { OrganizationType } from "../../core/principal.ts";
+import type { Queryable } from "../../core/postgres/database.ts";
+import type { OrganizationPrincipal, OrganizationType } from "../../core/principal.ts";
+import { findOrganizationsById } from "../list/find.sql.ts";
 import type { JobReferenceData } from "../reference-data.ts";
 import { isFileColumn, unknownColumnMessage } from "./file-codec.ts";
 import type { ImportRow, RowProblem } from "./import-rows.ts";
@@ -16,6 +18,7 @@ export interface RowValidationContext {
   readonly resolveOrganization: OrganizationResolver;
   /** Organisation ids (UUIDs) for rows that name no organisation. */
   readonly defaults: Readonly<Record<OrganizationType, string | undefined>>;
+  readonly canSetProviderStatus: boolean;
 }
 
 const organizationReference = textValue(1_000);
@@ -32,14 +35,36 @@ export type OrganizationResolver = (
   type: OrganizationType,
 ) => Promise<ResolvedOrganization>;
 
-/** Returns a resolver that caches its results. */
-export function createOrganizationResolver(organizations: OrganizationService): OrganizationResolver {
+type OrganizationFinder = (reference: string, type: OrganizationType) => Promise<{ readonly id: string }>;
+
+/**
+ * Finds only the agent itself and the contractors of its jobs, by id or exact name. An agent must not learn which other organisations
+ * exist, nor send jobs to strangers.
+ */
+export function partnersOfAgent(
+  { organizations, database }: { organizations: OrganizationService; database: Queryable },
+  agent: OrganizationPrincipal,
+): OrganizationFinder {
+  return async (reference, type) => {
+    const found = await organizations.find(reference);
+    const [partner] = found?.type === type ? await findOrganizationsById(database, agent, [found.id]) : [];
+    if (partner) return partner;
+    const problem =
+      type === "agent"
+        ? "is not your organisation; leave the column out"
+        : `None of your jobs has the contractor "${reference}"; ask the operator to assign the first one`;
+    throw new AppError("BadRequestException", problem);
+  };
+}
+
+/** Returns a resolver that caches the results of `find`. */
+export function createOrganizationResolver(find: OrganizationFinder): OrganizationResolver {
   const cache = new Map<string, ResolvedOrganization>();
   return async (reference, type) => {
     const key = `${type} ${reference}`;
     const cached = cache.get(key);
     if (cached) return cached;
-    const organization = await organizations.get(reference, type).catch(toProblem);
+    const organization = await find(reference, type).catch(toProblem);
     if (cache.size >= MAX_CACHED) cache.clear();
     cache.set(key, organization);
     return organization;
@@ -53,7 +78,7 @@ function toProblem(error: unknown): { problem: string } {
 
 /** Returns the upsert for the row, or every problem of the row. */
 export async function validateRow(
-  { referenceData, resolveOrganization, defaults }: RowValidationContext,
+  { referenceData, resolveOrganization, defaults, canSetProviderStatus }: RowValidationContext,
   row: ImportRow,
 ): Promise<ValidatedRow> {
   if ("problems" in row) return row;
@@ -77,6 +102,8 @@ export async function validateRow(
   if (!markingNumber.success) addProblem("marking_number", issueMessages(markingNumber.error));
   const providerStatus = providerStatusValue.optional().safeParse(values["provider_status"]);
   if (!providerStatus.success) addProblem("provider_status", issueMessages(providerStatus.error));
+  if (!canSetProviderStatus && values["provider_status"] !== undefined)
+    addProblem("provider_status", "is set by the operator; leave the column out");
   // Without an agent the row can only change an existing job.
   const agentId = await resolve("agent", defaults.agent ?? null);
   // Null unassigns the job, so the default applies only to rows without the column.

@@ -6,11 +6,18 @@ import { type AuditContext, recordAuditEvent } from "../../audit/api.ts";
 import type { OrganizationService } from "../../organizations/api.ts";
 import type { Database } from "../../core/postgres/database.ts";
 import { invariant } from "../../core/errors.ts";
-import { systemPrincipal, type ChangeContext, type OrganizationType } from "../../core/principal.ts";
+import {
+  systemPrincipal,
+  type ChangeContext,
+  type OrganizationPrincipal,
+  type OrganizationType,
+  type Principal,
+} from "../../core/principal.ts";
 import type { JobReferenceData } from "../reference-data.ts";
 import {
   validateRow,
   createOrganizationResolver,
+  partnersOfAgent,
   type ValidatedRow,
   type RowValidationContext,
 } from "./import-validation.ts";
@@ -25,6 +32,8 @@ export interface ImportDeps extends ChangeListeners {
 }
 
 export interface ImportOptions {
+  /** The agent whose user imports: the jobs are its own, and it names only contractors that it works with. Null: an operator imports. */
+  importer?: OrganizationPrincipal | null;
   /**
    * Validate and count without changing anything. Each chunk is rolled back on its own, because one long transaction would
    * lock jobs and delay the feed. A Marking Number repeated in a later chunk is therefore counted again.
@@ -49,7 +58,7 @@ interface ImportChunkReport {
   failures: RowFailure[];
 }
 
-export interface ImportRequest extends ImportOptions, FileReadOptions {
+export interface ImportRequest extends Omit<ImportOptions, "importer">, FileReadOptions {
   /** The file's name, for the audit log. */
   fileName?: string | undefined;
 }
@@ -78,6 +87,11 @@ export interface ImportSummary {
 
 const rowOutcomes = ["created", "updated", "unchanged", "failed"] as const;
 const AGENT_REQUIRED = "is missing: no job has this Marking Number, and a new job needs an agent";
+/** Who imports. Without a principal it is the command line. */
+interface ImportContext extends AuditContext {
+  principal?: Principal;
+}
+
 /** Rows per statement and transaction. It also bounds the memory. */
 const CHUNK_SIZE = 1_000;
 
@@ -92,18 +106,23 @@ const MAX_TEXT_LENGTH = 300;
 export type ImportService = ReturnType<typeof createImportService>;
 
 export function createImportService(deps: ImportDeps) {
+  const takeTurn = createTurns();
   return {
     /**
      * Imports a file and yields its progress and a summary. Errors before the first chunk is committed are thrown; later ones
-     * are in the summary. `signal` stops the import between two chunks. The caller checks that `context` is an operator's.
+     * are in the summary. `signal` stops the import between two chunks. The caller checks `importAccess`. The imports of an
+     * organisation run one after the other.
      */
     async *run(
-      context: AuditContext,
+      { principal, ...context }: ImportContext,
       request: ImportRequest,
       { chunks, signal }: { chunks: AsyncIterable<Uint8Array>; signal: AbortSignal },
     ): AsyncGenerator<ImportProgress | ImportSummary> {
       const { dryRun } = request;
       const { actor, requestId } = context;
+      const importer = principal && principal.organizationId !== null ? principal : null;
+      using turns = new DisposableStack();
+      turns.use(await takeTurn(importer?.organizationId ?? null));
       const counts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
       const listed: RowFailure[] = [];
       let listedBytes = 0;
@@ -115,13 +134,13 @@ export function createImportService(deps: ImportDeps) {
       };
       /** Also records the start, in case the process ends during the import. Dry runs are not recorded. */
       const audit = async (phase: "started" | "finished" | "stopped"): Promise<void> => {
-        if (!dryRun) await recordImport(deps.database, context, { phase, request, counts });
+        if (!dryRun) await recordImport(deps.database, context, { phase, request, counts, importer });
       };
       let hasBegun = false;
       let abortError: unknown = null;
       try {
         const rows = readRows(chunks, request);
-        for await (const chunk of importJobs(deps, rows, { ...request, actor, requestId })) {
+        for await (const chunk of importJobs(deps, rows, { ...request, importer, actor, requestId })) {
           for (const name of rowOutcomes) counts[name] += chunk.counts[name];
           for (const failure of chunk.failures) list(failure);
           // Recorded after the first chunk, because a file that is rejected as a whole is not an import.
@@ -145,6 +164,23 @@ export function createImportService(deps: ImportDeps) {
   };
 }
 
+/** Returns a function that waits until no other import of the organisation runs, and takes the turn until it is disposed of. */
+function createTurns() {
+  const running = new Map<string, Promise<void>>();
+  return async (organizationId: string | null): Promise<Disposable> => {
+    if (organizationId === null) return { [Symbol.dispose]: () => undefined };
+    while (running.has(organizationId)) await running.get(organizationId);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    running.set(organizationId, promise);
+    return {
+      [Symbol.dispose]() {
+        running.delete(organizationId);
+        resolve();
+      },
+    };
+  };
+}
+
 function shorten({ line, markingNumber, problems }: RowFailure): RowFailure {
   return {
     line,
@@ -159,16 +195,22 @@ function truncate<Text extends string | null>(text: Text): Text | string {
   return text !== null && text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text;
 }
 
+interface ImportRecord extends Required<Pick<ImportOptions, "importer">> {
+  phase: string;
+  request: ImportRequest;
+  counts: ImportCounts;
+}
+
 async function recordImport(
   database: Database,
   context: AuditContext,
-  { phase, request, counts }: { phase: string; request: ImportRequest; counts: ImportCounts },
+  { phase, request, counts, importer }: ImportRecord,
 ): Promise<void> {
   const { format, dates, agent, contractor, fileName } = request;
   await recordAuditEvent(database, {
     action: `import.${phase}`,
     ...context,
-    organizationId: null,
+    organizationId: importer?.organizationId ?? null,
     subject: fileName,
     details: { format, dates, agent, contractor, ...(phase !== "started" && counts) },
   });
@@ -187,17 +229,28 @@ export async function* importJobs(
   options: ImportOptions & ChangeContext,
 ): AsyncGenerator<ImportChunkReport> {
   const { organizations, referenceData } = deps;
+  const { importer = null } = options;
+  const find = importer ? partnersOfAgent(deps, importer) : organizations.get.bind(organizations);
   const defaultId = async (type: OrganizationType): Promise<string | undefined> => {
     const reference = options[type];
-    return reference === undefined ? undefined : (await organizations.get(reference, type)).id;
+    return reference === undefined ? undefined : (await find(reference, type)).id;
   };
-  const defaults = { agent: await defaultId("agent"), contractor: await defaultId("contractor") };
-  const resolveOrganization = createOrganizationResolver(organizations);
+  const defaults = {
+    agent: (await defaultId("agent")) ?? importer?.organizationId,
+    contractor: await defaultId("contractor"),
+  };
+  const resolveOrganization = createOrganizationResolver(find);
   for await (const chunk of inChunks(rows)) {
     // Reads the statuses once per chunk, so that unknown codes do not cause a query per row.
     const knownCodes = new Set((await referenceData.statuses()).map(({ code }) => code));
     const isKnownStatus = (code: string): Promise<boolean> => Promise.resolve(knownCodes.has(code));
-    const context = { referenceData: { isKnownStatus }, resolveOrganization, defaults };
+    const canSetProviderStatus = importer === null;
+    const context = {
+      referenceData: { isKnownStatus },
+      resolveOrganization,
+      defaults,
+      canSetProviderStatus,
+    };
     yield await importChunk(deps, context, { chunk, options });
   }
 }
@@ -228,7 +281,7 @@ async function importChunk(
           (tx) =>
             applyInBatches(tx, upserts, {
               apply: (on, batch) => upsertRows(on, batch, options),
-              lockingAs: systemPrincipal,
+              lockingAs: options.importer ?? systemPrincipal,
             }),
           options.dryRun ? "rollback" : "commit",
         );

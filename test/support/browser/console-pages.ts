@@ -63,7 +63,7 @@ const PAGES: Record<string, [Visitor, string | RegExp, PageUrl?][]> = {
   "/operator/organizations/$id": [
     ["operator", /^agent /, ({ ids }) => `/operator/organizations/${ids.organization}`],
   ],
-  "/operator/import": [["operator", "Import jobs"]],
+  "/import": [["operator", "Import jobs"]],
   "/operator/statuses": [["operator", "Statuses"]],
   "/operator/endpoints": [["operator", "Failing endpoints"]],
   "/operator/mail": [["operator", "Mail"]],
@@ -72,7 +72,7 @@ const PAGES: Record<string, [Visitor, string | RegExp, PageUrl?][]> = {
 };
 
 /** Paths that redirect to the first page of their section. */
-const REDIRECTS = ["/integrations", "/operator"];
+const REDIRECTS = ["/integrations", "/operator", "/operator/import"];
 
 export interface ConsoleVisit {
   /** The path of the route. */

@@ -9,6 +9,7 @@ import {
   importJobs,
   type ImportCounts,
   type ImportDeps,
+  type ImportOptions,
   type ImportRequest,
   type RowFailure,
 } from "../../../src/jobs/import-export/import.ts";
@@ -20,6 +21,8 @@ import { systemActor } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { newMarkingNumber } from "./service.fixture.ts";
 import { createTestDatabase, type TestDatabase } from "../database/test-database.ts";
+
+type FixtureOptions = Partial<ImportRequest> & Pick<ImportOptions, "importer">;
 
 export interface ImportFixtureResult {
   counts: ImportCounts;
@@ -75,7 +78,7 @@ export function useJobImportFixture() {
   });
   const importFile = (
     file: string | Uint8Array,
-    options?: Partial<ImportRequest>,
+    options?: FixtureOptions,
     format?: FileFormat,
   ): Promise<ImportFixtureResult> => importInto(services, file, options, format);
   return {
@@ -110,7 +113,7 @@ export function useJobImportFixture() {
 async function importInto(
   services: ImportDeps,
   file: string | Uint8Array,
-  { dates, ...options }: Partial<ImportRequest> = defaultAgent,
+  { dates, ...options }: FixtureOptions = defaultAgent,
   format: FileFormat = "csv",
 ): Promise<ImportFixtureResult> {
   const result: ImportFixtureResult = {

@@ -36,17 +36,14 @@ describe("column mapping", () => {
   });
 
   it("recognises API names, camel case names and labels", () => {
-    expect(guessMapping(fileColumns)).toEqual(fileColumns);
-    expect(guessMapping(["markingNumber", "Delivery Address", "POSTAL-CODE", "Piece quantity"])).toEqual([
-      "marking_number",
-      "delivery_address",
-      "postal_code",
-      "piece_quantity",
-    ]);
+    expect(guessMapping(fileColumns, targetColumns)).toEqual(fileColumns);
+    expect(
+      guessMapping(["markingNumber", "Delivery Address", "POSTAL-CODE", "Piece quantity"], targetColumns),
+    ).toEqual(["marking_number", "delivery_address", "postal_code", "piece_quantity"]);
   });
 
   it("recognises aliases and skips unknown columns", () => {
-    expect(guessMapping(["Tracking No.", "Consignee", "Qty", "Colour", ""])).toEqual([
+    expect(guessMapping(["Tracking No.", "Consignee", "Qty", "Colour", ""], targetColumns)).toEqual([
       "marking_number",
       "recipient_name",
       "piece_quantity",
@@ -56,12 +53,12 @@ describe("column mapping", () => {
   });
 
   it("maps each target once and prefers exact names", () => {
-    expect(guessMapping(["Date", "scheduled_date"])).toEqual([null, "scheduled_date"]);
-    expect(guessMapping(["Qty", "Pieces"])).toEqual([null, "piece_quantity"]);
+    expect(guessMapping(["Date", "scheduled_date"], targetColumns)).toEqual([null, "scheduled_date"]);
+    expect(guessMapping(["Qty", "Pieces"], targetColumns)).toEqual([null, "piece_quantity"]);
   });
 
   it("skips columns with duplicate names", () => {
-    expect(guessMapping(["weight", "weight", "pts"])).toEqual([null, null, "pts"]);
+    expect(guessMapping(["weight", "weight", "pts"], targetColumns)).toEqual([null, null, "pts"]);
   });
 
   it("requires a Marking Number but no agent", () => {

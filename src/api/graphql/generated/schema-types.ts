@@ -630,6 +630,8 @@ export type Organization = Node & {
   readonly suspendedAt: Maybe<Scalars['DateTime']['output']>;
   /** Number of members. Null unless you are an operator. */
   readonly memberCount: Maybe<Scalars['Int']['output']>;
+  /** Whether the owners and dispatchers of the agent may import jobs in the console. Null unless you are an operator. */
+  readonly canImportJobs: Maybe<Scalars['Boolean']['output']>;
   /** Recent activity. Null unless you are an operator. */
   readonly activity: Maybe<OrganizationActivity>;
 };
@@ -1349,6 +1351,11 @@ export type Mutation = {
    */
   readonly viewAsOrganization: OrganizationPayload;
   /**
+   * Allows the owners and dispatchers of an agent to import jobs in the console, or forbids it. For operators; an API key needs the
+   * scope `webhooks:manage`.
+   */
+  readonly allowJobImport: OrganizationPayload;
+  /**
    * Turns off two-factor authentication of a member of an organisation and removes their passkeys, ends their sessions and mails
    * them. For signed-in operators, not API keys. Needs a recent sign-in.
    */
@@ -1652,6 +1659,13 @@ export type MutationRenameOrganizationArgs = {
 /** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationViewAsOrganizationArgs = {
   id: Scalars['ID']['input'];
+};
+
+
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
+export type MutationAllowJobImportArgs = {
+  id: Scalars['ID']['input'];
+  allowed: Scalars['Boolean']['input'];
 };
 
 
@@ -2403,7 +2417,10 @@ export type ResetMemberTwoFactorPayload = {
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
-/** Result of `setTimeZone`, `suspendOrganization`, `restoreOrganization`, `renameOrganization` and `viewAsOrganization`. */
+/**
+ * Result of `setTimeZone`, `suspendOrganization`, `restoreOrganization`, `renameOrganization`, `viewAsOrganization` and
+ * `allowJobImport`.
+ */
 export type OrganizationPayload = {
   /** The current organisation; null if the mutation was rejected. */
   readonly organization: Maybe<Organization>;
@@ -3392,6 +3409,7 @@ export type OrganizationResolvers<ContextType = GraphqlContext, ParentType exten
   timeZone?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   suspendedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
   memberCount?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  canImportJobs?: Resolver<Maybe<ResolversTypes['Boolean']>, ParentType, ContextType>;
   activity?: Resolver<Maybe<ResolversTypes['OrganizationActivity']>, ParentType, ContextType>;
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 }>;
@@ -3622,6 +3640,7 @@ export type MutationResolvers<ContextType = GraphqlContext, ParentType extends R
   restoreOrganization?: Resolver<ResolversTypes['OrganizationPayload'], ParentType, ContextType, RequireFields<MutationRestoreOrganizationArgs, 'id'>>;
   renameOrganization?: Resolver<ResolversTypes['OrganizationPayload'], ParentType, ContextType, RequireFields<MutationRenameOrganizationArgs, 'id' | 'name'>>;
   viewAsOrganization?: Resolver<ResolversTypes['OrganizationPayload'], ParentType, ContextType, RequireFields<MutationViewAsOrganizationArgs, 'id'>>;
+  allowJobImport?: Resolver<ResolversTypes['OrganizationPayload'], ParentType, ContextType, RequireFields<MutationAllowJobImportArgs, 'id' | 'allowed'>>;
   resetMemberTwoFactor?: Resolver<ResolversTypes['ResetMemberTwoFactorPayload'], ParentType, ContextType, RequireFields<MutationResetMemberTwoFactorArgs, 'id'>>;
   resendMail?: Resolver<ResolversTypes['ResendMailPayload'], ParentType, ContextType, RequireFields<MutationResendMailArgs, 'id'>>;
   upsertJobStatus?: Resolver<ResolversTypes['UpsertJobStatusPayload'], ParentType, ContextType, RequireFields<MutationUpsertJobStatusArgs, 'input'>>;

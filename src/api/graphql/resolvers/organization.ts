@@ -94,6 +94,9 @@ export const organization: OrganizationResolvers = {
   async memberCount(node, _args, context) {
     return isOperator(context) ? ((await organizationSummaryOf(node, context))?.memberCount ?? null) : null;
   },
+  async canImportJobs(node, _args, context) {
+    return isOperator(context) ? ((await organizationSummaryOf(node, context))?.canImportJobs ?? null) : null;
+  },
   activity: (node, _args, context) =>
     isOperator(context) ? context.loaders.load("organizationActivities", uuidOf("org", node.id)) : null,
 };

@@ -85,7 +85,7 @@ export const screenGuides: Readonly<Record<string, ScreenGuide>> = {
   "/operator/requests/$id": { about: guide.reviewing },
   "/operator/organizations": { about: guide.organizations, whenEmpty: guide.reviewing },
   "/operator/organizations/$id": { about: guide.organizations },
-  "/operator/import": { about: guide.importing },
+  "/import": { about: guide.importing },
   "/operator/statuses": { about: guide.statusesAndTasks },
   "/operator/endpoints": { about: guide.statusesAndTasks },
   "/operator/mail": { about: guide.outbox },

@@ -77,12 +77,21 @@ const integrationPages: readonly NavEntry[] = [
   { label: "Usage", icon: IconChartBar, to: "/integrations/usage", access: "usage" },
 ];
 
+const importJobs: NavEntry = {
+  label: "Import",
+  icon: IconFileImport,
+  to: "/import",
+  access: "import",
+  onlyIn: "live",
+};
+
 const organizationNavigation: readonly NavGroup[] = [
   {
     title: null,
     entries: [
       dashboard,
       jobs,
+      importJobs,
       integrations,
       { label: "Simulator", icon: IconTestPipe, to: "/simulator", access: "simulator", onlyIn: "test" },
     ],
@@ -116,7 +125,7 @@ const operatorNavigation: readonly NavGroup[] = [
   {
     title: "Service",
     entries: [
-      { label: "Import", icon: IconFileImport, to: "/operator/import", access: "operator" },
+      importJobs,
       { label: "Statuses", icon: IconListCheck, to: "/operator/statuses", access: "operator" },
       { label: "Mail", icon: IconMail, to: "/operator/mail", access: "operator" },
       { label: "Audit log", icon: IconClipboardList, to: "/operator/audit", access: "operator" },

@@ -4,8 +4,8 @@ import type { Session } from "./session.ts";
 /**
  * `operator`: operators of the service; `members`: owners and operators, who manage users; `integrations`: users who manage
  * keys and webhooks; `views`: users who save views; `simulator`: users who may change test jobs;
- * `usage`: requests are counted per organisation, and operators have none; `endpoints`: users who create endpoints, which also
- * belong to an organisation.
+ * `import`: operators, and users of an agent that may import jobs; `usage`: requests are counted per organisation, and operators
+ * have none; `endpoints`: users who create endpoints, which also belong to an organisation.
  */
 export type Access =
   | "anyone"
@@ -15,7 +15,8 @@ export type Access =
   | "views"
   | "simulator"
   | "usage"
-  | "endpoints";
+  | "endpoints"
+  | "import";
 
 const managesOwnIntegrations = ({ scopes, organization }: Session): boolean =>
   organization !== null && scopes.includes("webhooks:manage");
@@ -28,6 +29,8 @@ const accessRules: Readonly<Record<Access, (session: Session) => boolean>> = {
   views: ({ user }) => ["owner", "dispatcher", "operator"].includes(user.role),
   usage: managesOwnIntegrations,
   endpoints: managesOwnIntegrations,
+  import: ({ organization, scopes }) =>
+    scopes.includes("jobs:write") && (organization === null || organization.can_import_jobs),
   simulator: ({ test_scopes: scopes }) => scopes.includes("jobs:write"),
 };
 

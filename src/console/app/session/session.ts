@@ -36,6 +36,7 @@ interface SessionOrganization {
   name: string;
   type: "agent" | "contractor";
   time_zone: string;
+  can_import_jobs: boolean;
 }
 
 export interface SessionStore {

@@ -19,6 +19,8 @@ export const auditActionLabels: Readonly<Record<string, string>> = {
   "organization.restored": "Restored an organisation",
   "organization.renamed": "Renamed an organisation",
   "organization.viewed": "Viewed the console as an organisation",
+  "organization.import_allowed": "Allowed an organisation to import jobs",
+  "organization.import_forbidden": "Forbade an organisation to import jobs",
   "organization.time_zone_changed": "Changed the time zone",
   "test_data.deleted": "Deleted test data",
   "session.opened": "Signed in",

@@ -18,7 +18,7 @@ export function FirstSteps() {
         icon={IconPackage}
         title="No jobs yet"
         guide={guide.importing}
-        action={<ButtonLink to="/operator/import">Import jobs</ButtonLink>}
+        action={<ButtonLink to="/import">Import jobs</ButtonLink>}
       >
         Import a file or create jobs through the API. Counts, trends and late jobs will appear here.
       </EmptyState>
@@ -27,7 +27,7 @@ export function FirstSteps() {
     <EmptyState
       icon={IconPackage}
       title="No jobs yet"
-      action={canVisit(session, "integrations") && <NextSteps />}
+      action={(canVisit(session, "import") || canVisit(session, "integrations")) && <NextSteps />}
     >
       As soon as your organisation has a job, its due date, delays and problems appear here, updated live.
       Meanwhile, connect your systems.
@@ -36,12 +36,18 @@ export function FirstSteps() {
 }
 
 function NextSteps() {
+  const session = useSession();
   return (
     <Group justify="center">
-      <ButtonLink to="/integrations/keys">Create an API key</ButtonLink>
-      <ButtonLink to="/integrations/endpoints" variant="default">
-        Add a webhook endpoint
-      </ButtonLink>
+      {canVisit(session, "import") && <ButtonLink to="/import">Import jobs</ButtonLink>}
+      {canVisit(session, "integrations") && (
+        <>
+          <ButtonLink to="/integrations/keys">Create an API key</ButtonLink>
+          <ButtonLink to="/integrations/endpoints" variant="default">
+            Add a webhook endpoint
+          </ButtonLink>
+        </>
+      )}
     </Group>
   );
 }

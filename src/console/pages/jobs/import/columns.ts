@@ -1,5 +1,6 @@
 /** The columns of an import file, and a guess which column of a file holds which field. */
 
+import type { Session } from "../../../app/session/session.ts";
 import type { FileSample } from "./file-sample.ts";
 import type { ImportPlan } from "./import-api.ts";
 
@@ -70,6 +71,16 @@ export const targetColumns: readonly TargetColumn[] = [
   targetColumn("provider_status", "Carrier’s status", "carrierstatus", "couriersstatus"),
 ];
 
+/** Columns that only operators set. */
+const operatorColumns: ReadonlySet<string> = new Set(["agent", "provider_status"]);
+
+/** The columns that the user can import. */
+export function targetColumnsFor({ organization }: Pick<Session, "organization">): readonly TargetColumn[] {
+  return organization === null
+    ? targetColumns
+    : targetColumns.filter(({ name }) => !operatorColumns.has(name));
+}
+
 const labelsByName: ReadonlyMap<string, string> = new Map(
   targetColumns.map(({ name, label }) => [name, label]),
 );
@@ -93,13 +104,13 @@ function exactNames({ name, label }: TargetColumn): string[] {
 /**
  * The target column for each column of a file, or null. Each target is used once, and exact names win over aliases.
  */
-export function guessMapping(names: readonly string[]): (string | null)[] {
+export function guessMapping(names: readonly string[], targets: readonly TargetColumn[]): (string | null)[] {
   const repeated = repeatedNames(names);
   const mapping: (string | null)[] = names.map(() => null);
   for (const namesOf of [exactNames, (target: TargetColumn) => target.aliases]) {
     for (const [index, name] of names.entries()) {
       if (mapping[index] !== null || repeated.has(name)) continue;
-      const match = targetColumns.find(
+      const match = targets.find(
         (target) => namesOf(target).includes(normalizeName(name)) && !mapping.includes(target.name),
       );
       mapping[index] = match?.name ?? null;

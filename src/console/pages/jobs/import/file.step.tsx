@@ -2,9 +2,10 @@
 import { Button, FileButton, List, Paper, Stack, Text, Title } from "@mantine/core";
 import { IconFileUpload } from "@tabler/icons-react";
 import { useState, type DragEvent } from "react";
+import { useSession, type Session } from "../../../app/session/session.ts";
 import { CodeBlock } from "../../../components/display/code-block.tsx";
 import { FormAlert } from "../../../components/forms/form-alert.tsx";
-import { guessMapping } from "./columns.ts";
+import { guessMapping, targetColumnsFor } from "./columns.ts";
 import { readFileSample, type FileSample } from "./file-sample.ts";
 import classes from "./import.module.css";
 import { contentTypes, detectFormat, type ImportPlan } from "./import-api.ts";
@@ -21,11 +22,12 @@ interface FileStepProps {
 export function FileStep({ onChosen }: FileStepProps) {
   const [problem, setProblem] = useState<string | null>(null);
   const [isReading, setReading] = useState(false);
+  const session = useSession();
   const choose = async (file: File | undefined | null): Promise<void> => {
     if (!file || isReading) return;
     setReading(true);
     try {
-      const [chosen, plan] = await openFile(file);
+      const [chosen, plan] = await openFile(file, session);
       setProblem(null);
       onChosen(chosen, plan);
     } catch (error) {
@@ -43,7 +45,7 @@ export function FileStep({ onChosen }: FileStepProps) {
   );
 }
 
-async function openFile(file: File): Promise<[ChosenFile, ImportPlan]> {
+async function openFile(file: File, session: Session): Promise<[ChosenFile, ImportPlan]> {
   const format = detectFormat(file.name);
   if (format === null) throw new Error("Choose a file whose name ends with .csv, .xlsx, .ndjson or .jsonl.");
   const sample = await readFileSample(file, format);
@@ -52,7 +54,7 @@ async function openFile(file: File): Promise<[ChosenFile, ImportPlan]> {
     fileName: file.name,
     format,
     names,
-    mapping: guessMapping(names),
+    mapping: guessMapping(names, targetColumnsFor(session)),
     dates: null,
     agent: null,
     contractor: null,
@@ -107,10 +109,11 @@ function DropArea({ isReading, onFile }: DropAreaProps) {
   );
 }
 
-const EXAMPLE_CSV = `marking_number,agent,recipient_name,delivery_address,scheduled_date
-WM-2026-0001,Example Agency,Harbour Street Bakery,"12 Harbour Street, #04-01",2026-11-24`;
+const EXAMPLE_CSV = `marking_number,recipient_name,delivery_address,scheduled_date
+WM-2026-0001,Harbour Street Bakery,"12 Harbour Street, #04-01",2026-11-24`;
 
 function FileFormatHelp() {
+  const isOperator = useSession().organization === null;
   return (
     <Paper component="section" p="lg" aria-labelledby="file-format">
       <Title order={2} id="file-format" mb="sm">
@@ -129,7 +132,9 @@ function FileFormatHelp() {
           in the next step.
         </List.Item>
         <List.Item>
-          Agents and contractors are given by exact name or ID, or once for the whole file.
+          {isOperator
+            ? "Agents and contractors are given by exact name or ID, or once for the whole file."
+            : "Contractors are given by exact name, or once for the whole file. Your first job with a contractor is assigned by the operator."}
         </List.Item>
         <List.Item>Rows with errors are skipped and listed. All other rows are imported.</List.Item>
       </List>

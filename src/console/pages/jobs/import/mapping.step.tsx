@@ -1,12 +1,25 @@
 /** The second step: map columns, and choose organisations for rows without one. */
-import { Button, Group, List, Paper, Select, SimpleGrid, Stack, Text, Title } from "@mantine/core";
+import {
+  Button,
+  Group,
+  List,
+  Paper,
+  Select,
+  SimpleGrid,
+  Stack,
+  Text,
+  Title,
+  type SelectProps,
+} from "@mantine/core";
 import { useState } from "react";
+import { useSession } from "../../../app/session/session.ts";
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
 import type { ChosenFile } from "./file.step.tsx";
-import { hasDateOrder, planProblems, repeatedNames, targetColumns } from "./columns.ts";
+import { hasDateOrder, planProblems, repeatedNames, targetColumnsFor } from "./columns.ts";
 import classes from "./import.module.css";
 import { StepTitle } from "./steps.tsx";
 import type { DateOrder, ImportPlan } from "./import-api.ts";
+import { useReferenceData } from "../use-reference-data.ts";
 import { OrganizationSelect } from "../../operator/organizations/organization.select.tsx";
 import { Alert } from "../../../components/status/alert.tsx";
 
@@ -63,6 +76,7 @@ interface MappingTableProps {
 
 function MappingTable({ chosen: { sample }, plan: { names, mapping }, onChange }: MappingTableProps) {
   const repeated = repeatedNames(names);
+  const targets = targetColumnsFor(useSession());
   const rows = names.map((name, index): SourceColumn => ({
     index,
     name,
@@ -82,7 +96,7 @@ function MappingTable({ chosen: { sample }, plan: { names, mapping }, onChange }
           <Select
             aria-label={`Import ${name || "unnamed column"} as`}
             placeholder="Skip"
-            data={targetColumns.map((target) => ({
+            data={targets.map((target) => ({
               value: target.name,
               label: target.label,
               disabled: target.name !== mapping[index] && mapping.includes(target.name),
@@ -148,40 +162,66 @@ interface DefaultOrganizationFieldsProps {
 }
 
 function DefaultOrganizationFields({ plan, onChange }: DefaultOrganizationFieldsProps) {
-  const [hasAgent, hasContractor] = [plan.mapping.includes("agent"), plan.mapping.includes("contractor")];
+  const isOperator = useSession().organization === null;
+  const hasContractor = plan.mapping.includes("contractor");
+  const contractor = {
+    label: "Contractor",
+    description: hasContractor
+      ? "Set by a column of the file. An empty cell means no contractor."
+      : "Used for all rows. If empty, contractors stay unchanged.",
+    placeholder: "None",
+    value: plan.contractor,
+    onChange: (id: string | null) => onChange({ ...plan, contractor: id }),
+    disabled: hasContractor,
+  };
   return (
     <Paper p="lg" component="section" aria-labelledby="organisations">
       <Title order={2} id="organisations" mb="sm">
         Organisations
       </Title>
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
-        <OrganizationSelect
-          type="AGENT"
-          label="Agent"
-          description={
-            hasAgent
-              ? "Used for rows with an empty agent."
-              : "Used for all rows. Without an agent, only existing jobs are updated."
-          }
-          placeholder="None"
-          value={plan.agent}
-          onChange={(agent) => onChange({ ...plan, agent })}
-        />
-        <OrganizationSelect
-          type="CONTRACTOR"
-          label="Contractor"
-          description={
-            hasContractor
-              ? "Set by a column of the file. An empty cell means no contractor."
-              : "Used for all rows. If empty, contractors stay unchanged."
-          }
-          placeholder="None"
-          value={plan.contractor}
-          onChange={(contractor) => onChange({ ...plan, contractor })}
-          disabled={hasContractor}
-        />
+        {isOperator ? (
+          <>
+            <AgentSelect plan={plan} onChange={onChange} />
+            <OrganizationSelect type="CONTRACTOR" {...contractor} />
+          </>
+        ) : (
+          <OwnContractorSelect {...contractor} />
+        )}
       </SimpleGrid>
     </Paper>
+  );
+}
+
+function AgentSelect({ plan, onChange }: DefaultOrganizationFieldsProps) {
+  return (
+    <OrganizationSelect
+      type="AGENT"
+      label="Agent"
+      description={
+        plan.mapping.includes("agent")
+          ? "Used for rows with an empty agent."
+          : "Used for all rows. Without an agent, only existing jobs are updated."
+      }
+      placeholder="None"
+      value={plan.agent}
+      onChange={(agent) => onChange({ ...plan, agent })}
+    />
+  );
+}
+
+/** An agent names only contractors of its jobs. */
+function OwnContractorSelect(props: SelectProps) {
+  const { contractors } = useReferenceData();
+  return (
+    <Select
+      {...props}
+      data={contractors}
+      searchable
+      clearable
+      clearButtonProps={{ "aria-label": "Clear" }}
+      nothingFoundMessage="None of your jobs has another contractor"
+    />
   );
 }
 

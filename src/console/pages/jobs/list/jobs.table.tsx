@@ -3,6 +3,7 @@ import { formatCount } from "../../../app/formats.ts";
 import { Button } from "@mantine/core";
 import { IconPackage, IconRefresh, IconSearchOff } from "@tabler/icons-react";
 import { isInvalidInput } from "../../../app/api/describe-error.ts";
+import { canVisit } from "../../../app/session/access.ts";
 import { useMode, useSession } from "../../../app/session/session.ts";
 import { guide } from "../../../app/guide/guide-pages.ts";
 import { DataTable, type ColumnSort } from "../../../components/tables/data-table.tsx";
@@ -130,7 +131,7 @@ interface NoJobsProps {
 }
 
 function NoJobs({ search, total, onFirst, onClear }: NoJobsProps) {
-  const isOperator = useSession().organization === null;
+  const session = useSession();
   const mode = useMode();
   if (total > 0)
     return (
@@ -159,18 +160,18 @@ function NoJobs({ search, total, onFirst, onClear }: NoJobsProps) {
         contact, delivery address and postal code.
       </EmptyState>
     );
-  if (isOperator)
+  if (mode === "test") return <NoTestJobs />;
+  if (canVisit(session, "import"))
     return (
       <EmptyState
         icon={IconPackage}
         title="No jobs yet"
         guide={guide.importing}
-        action={<ButtonLink to="/operator/import">Import jobs</ButtonLink>}
+        action={<ButtonLink to="/import">Import jobs</ButtonLink>}
       >
-        Import a file or create jobs through the API.
+        Import a file{session.organization === null && " or create jobs through the API"}.
       </EmptyState>
     );
-  if (mode === "test") return <NoTestJobs />;
   return (
     <EmptyState icon={IconPackage} title="No jobs yet">
       Jobs of your organisation will appear here.

@@ -22,6 +22,7 @@ import { JobTiles, LastTime, RequestTiles } from "./organization.figures.tsx";
 import { MembersPart } from "./organization.members.tsx";
 import { EndpointsPart, KeysPart } from "./organization.parts.tsx";
 import { OrganizationStatusBadge } from "./organizations.page.tsx";
+import { ImportSwitch } from "./import.switch.tsx";
 import { RenameAction } from "./rename.action.tsx";
 import { OrganizationStorage } from "./organization.storage.tsx";
 import { SuspensionAction } from "./suspension.action.tsx";
@@ -117,6 +118,9 @@ function OrganizationDetails({
         { label: "Last API request", value: <LastTime value={activity?.lastRequestAt} /> },
         { label: "Last use of the console", value: <LastTime value={activity?.lastSeenAt} /> },
         { label: "Rate limits of all keys together", value: limitsText(rateLimits) },
+        ...(type === "AGENT"
+          ? [{ label: "Import of jobs", value: <ImportSwitch organization={organization} /> }]
+          : []),
         { label: "Created", value: createdAt && <Timestamp value={createdAt} display="exact" /> },
         {
           label: "ID",
