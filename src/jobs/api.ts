@@ -4,7 +4,7 @@ export { compactCounters, counterRowsSql, rebuildCounters } from "./counters/cou
 export { MAX_GROUPS } from "./counters/stats.sql.ts";
 export { type ColumnMapping, dateOrders, fileColumns, isFileColumn } from "./import-export/file-codec.ts";
 export { readSample } from "./import-export/file-sample.ts";
-export { fileFormats, type ImportFormat, importFormats } from "./import-export/import-rows.ts";
+export { fileEncodings, fileFormats, type ImportFormat, importFormats } from "./import-export/import-rows.ts";
 export {
   createImportService,
   type ImportCounts,

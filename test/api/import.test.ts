@@ -157,7 +157,8 @@ describe("200", () => {
           {
             line: 3,
             marking_number: second,
-            problems: [{ field: "piece_quantity", message: expect.any(String) }],
+            problems: [{ field: "piece_quantity", message: "must be a whole number, such as 3" }],
+            cells: [second, "none"],
           },
         ],
         failures_omitted: 0,
@@ -190,6 +191,13 @@ describe("200", () => {
       contractor_id: contractor.id,
       scheduled_date: "2026-12-31",
     });
+  });
+
+  it("reads a file in the encoding that is named", async () => {
+    const number = newNumber();
+    const file = Buffer.from(`marking_number;recipient_name\n${number};Caf\u00E9 \u0080\n`, "latin1");
+    await importFile(file, { agent: agent.name, encoding: "windows-1252" });
+    expect(await jobOf(number)).toMatchObject({ recipient_name: "Café €" });
   });
 
   it("reads a workbook, and names a bad row by its number", async () => {
@@ -334,12 +342,13 @@ describe("400", () => {
   });
 
   it("with every invalid parameter", async () => {
-    const query = { agent: "x".repeat(256), dry_run: "yes", columns: "[]", dates: "ymd" };
+    const query = { agent: "x".repeat(256), dry_run: "yes", columns: "[]", dates: "ymd", encoding: "latin1" };
     expectProblems(await send(operator, "marking_number\nA\n", query), "query", [
       "agent",
       "dry_run",
       "columns",
       "dates",
+      "encoding",
     ]);
     for (const columns of ['{"a":"nothing"}', '{"a":"weight","b":"weight"}', '{"a":3}', "{"]) {
       expectProblems(await send(operator, "a\n1\n", { agent: agent.name, columns }), "query", ["columns"]);

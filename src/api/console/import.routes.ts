@@ -78,9 +78,9 @@ async function stillAllowed({ accounts }: ImportRouteServices, response: Respons
 /** Answers with the column names and first rows of a file, or of its start. */
 function sendSample({ stopping }: ImportRouteServices): RequestHandler {
   return async (request, response) => {
-    const format = readImportFormat(request);
+    const file = { format: readImportFormat(request), ...readImportOptions(request.originalUrl) };
     try {
-      sendSuccess(response, await readSample(new Upload(request, stopping).chunks(), format));
+      sendSuccess(response, await readSample(new Upload(request, stopping).chunks(), file));
     } finally {
       request.resume();
     }
@@ -157,10 +157,11 @@ function toLine(update: ImportProgress | ImportSummary, bytes: number, logger: L
     dry_run: dryRun,
     bytes,
     counts,
-    failures: failures.map(({ line, markingNumber, problems }) => ({
+    failures: failures.map(({ line, markingNumber, problems, cells }) => ({
       line,
       marking_number: markingNumber,
       problems,
+      cells,
     })),
     failures_omitted: failuresOmitted,
     stopped: error === null ? null : stopErrorWire(error, logger),

@@ -4,6 +4,7 @@ import { z } from "zod";
 import {
   type ColumnMapping,
   dateOrders,
+  fileEncodings,
   fileColumns,
   type ImportFormat,
   type ImportRequest,
@@ -33,6 +34,9 @@ const importParameters = z.object({
   dry_run: booleanParameter.default(false),
   columns: z.string().transform(readColumnNames).optional(),
   dates: z.enum(dateOrders, { error: `must be ${dateOrders.join(" or ")}` }).optional(),
+  encoding: z
+    .enum(fileEncodings, { error: `must be ${fileEncodings.join(" or ")}, or absent for UTF-8` })
+    .optional(),
   file_name: organizationReference,
 });
 

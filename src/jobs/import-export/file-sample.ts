@@ -1,10 +1,8 @@
 /** Reads the column names and first rows of an import file, so that a user can choose what each column is. */
 import { Readable } from "node:stream";
 import { badRequest } from "../../core/errors.ts";
-import { readCsv } from "../../core/records/csv.ts";
 import { readNdjson } from "../../core/records/ndjson.ts";
-import { readXlsx } from "../../core/records/xlsx.ts";
-import type { ImportFormat } from "./import-rows.ts";
+import { type FileEncoding, type ImportFormat, readTable } from "./import-rows.ts";
 
 export interface FileSample {
   names: string[];
@@ -21,19 +19,22 @@ const MAX_TEXT_LENGTH = 200;
 /** Throws BadRequestException if the file has no rows, more than 200 columns, or text in another encoding than UTF-8. */
 export async function readSample(
   chunks: AsyncIterable<Uint8Array>,
-  format: ImportFormat,
+  { format, encoding }: { format: ImportFormat; encoding?: FileEncoding | undefined },
 ): Promise<FileSample> {
   const { names, rows } =
-    format === "ndjson" ? await sampleOfObjects(chunks) : await sampleOfTable(chunks, format);
+    format === "ndjson" ? await sampleOfObjects(chunks) : await sampleOfTable(chunks, { format, encoding });
   if (names.length > MAX_COLUMNS) throw badRequest([], `This file has more than ${MAX_COLUMNS} columns.`);
   if (rows.length === 0) throw badRequest([], "This file has no rows.");
   return { names, rows: rows.map((row) => row.map((text) => text.slice(0, MAX_TEXT_LENGTH))) };
 }
 
-async function sampleOfTable(chunks: AsyncIterable<Uint8Array>, format: "csv" | "xlsx"): Promise<FileSample> {
-  const start = format === "csv" ? await readStart(chunks) : null;
+async function sampleOfTable(
+  chunks: AsyncIterable<Uint8Array>,
+  file: Parameters<typeof readTable>[1],
+): Promise<FileSample> {
+  const start = file.format === "csv" ? await readStart(chunks) : null;
   const records: string[][] = [];
-  for await (const { content } of start ? readCsv(Readable.from([start])) : readXlsx(chunks)) {
+  for await (const { content } of readTable(start ? Readable.from([start]) : chunks, file)) {
     // A stray quote: the import reports it with its line number.
     if ("error" in content) continue;
     if (content.cells.some(({ text }) => text === null || text.includes("\0")))

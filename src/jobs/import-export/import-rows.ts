@@ -19,8 +19,11 @@ export interface RowProblem {
   readonly message: string;
 }
 
-/** `line` is the line of the file on which the row starts, or the row of the sheet, counted from 1. */
-export type ImportRow = { readonly line: number } & (
+/**
+ * `line` is the line of the file on which the row starts, or the row of the sheet, counted from 1. `cells` are the texts of a table's row,
+ * empty for a malformed one.
+ */
+export type ImportRow = { readonly line: number; readonly cells?: readonly string[] } & (
   | { readonly values: Readonly<Record<string, unknown>> }
   | { readonly problems: readonly RowProblem[] }
 );
@@ -36,6 +39,30 @@ export interface FileReadOptions {
   columns?: ColumnMapping | undefined;
   /** How a CSV or Excel file writes dates as text, besides YYYY-MM-DD. */
   dates?: DateOrder | undefined;
+  /** Of a CSV file; absent for UTF-8. */
+  encoding?: FileEncoding | undefined;
+}
+
+/** Encodings of CSV besides UTF-8: what Excel writes as CSV in Western Europe, and as “Unicode text”. */
+export const fileEncodings = ["windows-1252", "utf-16le"] as const;
+export type FileEncoding = (typeof fileEncodings)[number];
+
+/** The records of a CSV file or of the first sheet of a workbook. Another encoding of CSV is converted to UTF-8. */
+export function readTable(
+  chunks: AsyncIterable<Uint8Array>,
+  { format, encoding }: { format: "csv" | "xlsx"; encoding?: FileEncoding | undefined },
+): AsyncGenerator<StreamRecord<CsvRecord>> {
+  if (format === "xlsx") return readXlsx(chunks);
+  return readCsv(encoding === undefined ? chunks : toUtf8(chunks, encoding));
+}
+
+async function* toUtf8(
+  chunks: AsyncIterable<Uint8Array>,
+  encoding: FileEncoding,
+): AsyncGenerator<Uint8Array> {
+  const decoder = new TextDecoder(encoding);
+  for await (const chunk of chunks) yield Buffer.from(decoder.decode(chunk, { stream: true }));
+  yield Buffer.from(decoder.decode());
 }
 
 /** Reads rows on demand. Throws BadRequestException before the first row if the header is invalid. */
@@ -43,8 +70,9 @@ export function readRows(
   chunks: AsyncIterable<Uint8Array>,
   options: FileReadOptions,
 ): AsyncGenerator<ImportRow> {
-  if (options.format === "ndjson") return ndjsonRows(chunks, options);
-  return tableRows(options.format === "csv" ? readCsv(chunks) : readXlsx(chunks), options);
+  const { format, encoding } = options;
+  if (format === "ndjson") return ndjsonRows(chunks, options);
+  return tableRows(readTable(chunks, { format, encoding }), options);
 }
 
 async function* tableRows(
@@ -70,29 +98,27 @@ function parseTableHeader(header: CsvRecord, { columns }: FileReadOptions): (Fil
 
 function parseTableRow(
   columns: readonly (FileColumn | null)[],
-  { line, content }: StreamRecord<CsvRecord>,
+  record: StreamRecord<CsvRecord>,
   dates: DateOrder | undefined,
 ): ImportRow {
-  if ("error" in content) return { line, problems: [{ field: null, message: content.error }] };
-  const { cells } = content;
+  const { content } = record;
+  const cells = "cells" in content ? content.cells : [];
+  const row = { line: record.line, cells: cells.map(({ text }) => text ?? "") };
+  if ("error" in content) return { ...row, problems: [{ field: null, message: content.error }] };
   if (cells.length !== columns.length) {
-    return {
-      line,
-      problems: [
-        { field: null, message: `has ${cells.length} cells where the header has ${columns.length}` },
-      ],
-    };
+    const message = `has ${cells.length} cells where the header has ${columns.length}`;
+    return { ...row, problems: [{ field: null, message }] };
   }
   const undecodableColumns = columns.filter(
     (column, index) => column !== null && cells[index]?.text === null,
   );
   if (undecodableColumns.length > 0) {
-    return { line, problems: undecodableColumns.map((field) => ({ field, message: NOT_UTF8 })) };
+    return { ...row, problems: undecodableColumns.map((field) => ({ field, message: NOT_UTF8 })) };
   }
   const values = columns.flatMap((column, index) =>
     column === null ? [] : [[column, parseCell(column, cells[index], dates)] as const],
   );
-  return { line, values: Object.fromEntries(values) };
+  return { ...row, values: Object.fromEntries(values) };
 }
 
 async function* ndjsonRows(

@@ -5,6 +5,7 @@ import type { Queryable } from "../../core/postgres/database.ts";
 import type { OrganizationPrincipal, OrganizationType } from "../../core/principal.ts";
 import { findOrganizationsById } from "../list/find.sql.ts";
 import type { JobReferenceData } from "../reference-data.ts";
+import { jobFields, type JobFieldName } from "../fields.ts";
 import { isFileColumn, unknownColumnMessage } from "./file-codec.ts";
 import type { ImportRow, RowProblem } from "./import-rows.ts";
 import { checkFields } from "../update/validate-patch.ts";
@@ -99,7 +100,11 @@ export async function validateRow(
   };
 
   const markingNumber = liveMarkingNumberValue.safeParse(values["marking_number"]);
-  if (!markingNumber.success) addProblem("marking_number", issueMessages(markingNumber.error));
+  if (!markingNumber.success)
+    addProblem(
+      "marking_number",
+      (values["marking_number"] ?? "") === "" ? "is missing" : issueMessages(markingNumber.error),
+    );
   const providerStatus = providerStatusValue.optional().safeParse(values["provider_status"]);
   if (!providerStatus.success) addProblem("provider_status", issueMessages(providerStatus.error));
   if (!canSetProviderStatus && values["provider_status"] !== undefined)
@@ -112,7 +117,8 @@ export async function validateRow(
     values["contractor"] === null ? null : defaults.contractor,
   );
   const fields = await checkFields(referenceData, values);
-  for (const { field, message } of fields.problems) addProblem(field, message);
+  for (const { field, code, message } of fields.problems)
+    addProblem(field, plainMessage(field as JobFieldName, { code, value: values[field] }) ?? message);
 
   if (problems.length > 0 || !markingNumber.success || agentId === undefined) return { problems };
   const upsert = {
@@ -123,6 +129,24 @@ export async function validateRow(
     providerStatus: providerStatus.data,
   };
   return { upsert };
+}
+
+const plainTypes: Record<(typeof jobFields)[JobFieldName]["kind"], string> = {
+  text: "must be a text",
+  integer: "must be a whole number, such as 3",
+  number: "must be a number with a point, such as 8.25",
+  date: "must be a date, such as 2026-12-31",
+  boolean: "must be true or false",
+};
+
+/** For people with a file, who know neither the types of JSON nor the API. Undefined if the message of the API is plain. */
+function plainMessage(
+  field: JobFieldName,
+  { code, value }: { code: string; value: unknown },
+): string | undefined {
+  if (code === "unknown_status") return `is not the code of a status: ${JSON.stringify(value)}`;
+  if (value === null) return "must not be empty";
+  return ["invalid_type", "invalid_format"].includes(code) ? plainTypes[jobFields[field].kind] : undefined;
 }
 
 function unknownColumnProblems(values: Readonly<Record<string, unknown>>): RowProblem[] {

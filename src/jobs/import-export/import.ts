@@ -49,6 +49,8 @@ export interface RowFailure {
   /** Null if the row could not be parsed or has none. */
   markingNumber: string | null;
   problems: readonly RowProblem[];
+  /** The texts of the row in the file; absent in NDJSON. */
+  cells?: readonly string[] | undefined;
 }
 
 export type ImportCounts = Record<(typeof rowOutcomes)[number], number>;
@@ -96,8 +98,8 @@ interface ImportContext extends AuditContext {
 const CHUNK_SIZE = 1_000;
 
 /**
- * The listed failures stay in memory until the import ends: about ten thousand rows with one problem each. A row lists so many
- * problems, and a text has so many characters: both come from the file.
+ * The listed failures stay in memory until the import ends: about five thousand rows with their cells and one problem each. A row lists
+ * so many problems, and a text has so many characters: both come from the file.
  */
 const MAX_LISTED_BYTES = 2_097_152;
 const MAX_PROBLEMS = 25;
@@ -181,9 +183,10 @@ function createTurns() {
   };
 }
 
-function shorten({ line, markingNumber, problems }: RowFailure): RowFailure {
+function shorten({ line, markingNumber, problems, cells }: RowFailure): RowFailure {
   return {
     line,
+    cells,
     markingNumber: truncate(markingNumber),
     problems: problems
       .slice(0, MAX_PROBLEMS)
@@ -303,8 +306,8 @@ function toChunkReport(
       counts[result] += 1;
     } else {
       counts.failed += 1;
-      const { line, markingNumber } = locationOf(chunk[index] as ImportRow);
-      failures.push({ line, markingNumber, problems: result });
+      const failed = chunk[index] as ImportRow;
+      failures.push({ ...locationOf(failed), problems: result, cells: failed.cells });
     }
   }
   return { counts, failures };

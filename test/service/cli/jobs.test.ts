@@ -48,11 +48,12 @@ describe("jobs import", () => {
     expect(run).toEqual({
       code: 1,
       stdout: "2 created, 0 updated, 0 unchanged, 2 failed.\n",
-      stderr: "line 3 (F-2): weight: must be a number or null\nline 5: has 3 cells where the header has 2\n",
+      stderr:
+        "line 3 (F-2): weight: must be a number with a point, such as 8.25\nline 5: has 3 cells where the header has 2\n",
     });
     const again = await waymark("jobs", "import", file, "--agent", "Acme", "--json");
     expect(again.stderr).toBe(run.stderr);
-    const problems = [{ field: "weight", message: "must be a number or null" }];
+    const problems = [{ field: "weight", message: "must be a number with a point, such as 8.25" }];
     expect(parseOutput(again, 1)).toMatchObject({
       unchanged: 2,
       failed: 2,

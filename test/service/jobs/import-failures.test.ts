@@ -32,18 +32,18 @@ describe("a failed row", () => {
   };
 
   it.each([
-    ["marking_number", "must be a string", ""],
+    ["marking_number", "is missing", ""],
     ["marking_number", "must be at most 120 characters", "x".repeat(121)],
-    ["piece_quantity", "must be an integer or null", "3.0"],
-    ["piece_quantity", "must be an integer or null", " 3"],
+    ["piece_quantity", "must be a whole number, such as 3", "3.0"],
+    ["piece_quantity", "must be a whole number, such as 3", " 3"],
     ["piece_quantity", "must be at most 2147483647", "2147483648"],
-    ["weight", "must be a number or null", "0x10"],
-    ["weight", "must be a number or null", "1e400"],
-    ["weight", "must be a number or null", '"1,5"'],
-    ["scheduled_date", "must be a calendar date, YYYY-MM-DD", "24/11/2026"],
+    ["weight", "must be a number with a point, such as 8.25", "0x10"],
+    ["weight", "must be a number with a point, such as 8.25", "1e400"],
+    ["weight", "must be a number with a point, such as 8.25", '"1,5"'],
+    ["scheduled_date", "must be a date, such as 2026-12-31", "24/11/2026"],
     ["scheduled_delivery_pending", "must be true or false", "yes"],
-    ["normalized_status", "must be a string", ""],
-    ["normalized_status", 'is not a known status ("done"); GET /v1/reference/statuses lists them', "done"],
+    ["normalized_status", "must not be empty", ""],
+    ["normalized_status", 'is not the code of a status: "done"', "done"],
     ["postal_code", "must be at most 60 characters", "𝒳".repeat(61)],
     ["recipient_name", "must not contain U+0000", "a\0b"],
     ["provider_status", "must be at most 255 characters", "x".repeat(256)],
@@ -71,10 +71,17 @@ describe("a failed row", () => {
           { field: "wieght", message: "is not a column of jobs; did you mean weight?" },
           { field: "agent", message: "must be a string" },
           { field: "piece_quantity", message: "must be at least 1" },
-          { field: "weight", message: "must be a number or null" },
+          { field: "weight", message: "must be a number with a point, such as 8.25" },
         ],
       },
     ]);
+  });
+
+  it("has its cells as they are in the file, or none if it is malformed or NDJSON", async () => {
+    const number = newMarkingNumber();
+    const { failures } = await importFile(`marking_number,weight\n${number},"1,5"\n"a"b\n${number},'+1,x\n`);
+    expect(failures.map(({ cells }) => cells)).toEqual([[number, "1,5"], [], [number, "'+1", "x"]]);
+    expect((await importNdjson([{ weight: 1 }])).failures).toMatchObject([{ cells: undefined }]);
   });
 
   it("has more or fewer cells than the header", async () => {

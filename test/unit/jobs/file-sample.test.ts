@@ -1,16 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { readSample, SAMPLE_BYTES, type FileSample } from "../../../src/jobs/import-export/file-sample.ts";
-import type { ImportFormat } from "../../../src/jobs/import-export/import-rows.ts";
+import type { FileEncoding, ImportFormat } from "../../../src/jobs/import-export/import-rows.ts";
 import { workbook } from "../../support/jobs/workbook.ts";
 
 /** Reads a file that arrives in chunks of 1,000 bytes. */
-async function sampleOf(file: string | Buffer, format: ImportFormat = "csv"): Promise<FileSample> {
+async function sampleOf(
+  file: string | Buffer,
+  format: ImportFormat = "csv",
+  encoding?: FileEncoding,
+): Promise<FileSample> {
   const bytes = Buffer.from(file);
   async function* chunks(): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < bytes.length; at += 1_000)
       yield await Promise.resolve(bytes.subarray(at, at + 1_000));
   }
-  return await readSample(chunks(), format);
+  return await readSample(chunks(), { format, encoding });
 }
 
 describe("a CSV sample", () => {
@@ -20,6 +24,14 @@ describe("a CSV sample", () => {
       names: ["a", "b"],
       rows: [0, 1, 2, 3, 4].map((index) => [String(index), "x"]),
     });
+  });
+
+  it("is read in another encoding", async () => {
+    const text = "Name;Nr\nCafé “€”;1\n";
+    const cells = { names: ["Name", "Nr"], rows: [["Café “€”", "1"]] };
+    const western = Buffer.from("Name;Nr\nCaf\u00E9 \u0093\u0080\u0094;1\n", "latin1");
+    expect(await sampleOf(western, "csv", "windows-1252")).toEqual(cells);
+    expect(await sampleOf(Buffer.from(`\uFEFF${text}`, "utf16le"), "csv", "utf-16le")).toEqual(cells);
   });
 
   it("has quotes, separators and line breaks in cells, and empty text for missing cells", async () => {

@@ -2,7 +2,7 @@
 
 import type { Session } from "../../../app/session/session.ts";
 import type { FileSample } from "./file-sample.ts";
-import type { ImportPlan } from "./import-api.ts";
+import type { DateOrder, ImportPlan } from "./import-api.ts";
 
 /** Such as 31/12/2026, in which day or month can come first. */
 const OTHER_DATE = /^\d{1,2}(?<separator>[/.-])\d{1,2}\k<separator>\d{4}$/;
@@ -126,21 +126,37 @@ export function repeatedNames(names: readonly string[]): ReadonlySet<string> {
 
 const dateColumns: ReadonlySet<string | null> = new Set(["scheduled_date", "scheduled_delivery_date"]);
 
+type DatePlan = Pick<ImportPlan, "format" | "mapping">;
+
 /** True if the plan imports dates from cells: they can have the form 31/12/2026. */
-export function hasDateOrder({ format, mapping }: ImportPlan): boolean {
+export function hasDateOrder({ format, mapping }: DatePlan): boolean {
   return format !== "ndjson" && mapping.some((target) => dateColumns.has(target));
+}
+
+/** The dates of the first rows that are not YYYY-MM-DD. */
+function otherDates(plan: DatePlan, rows: FileSample["rows"]): string[] {
+  if (!hasDateOrder(plan)) return [];
+  return rows.flatMap((row) =>
+    row.filter((text, index) => dateColumns.has(plan.mapping[index] ?? null) && OTHER_DATE.test(text)),
+  );
+}
+
+/** The order that the first rows allow only: 31/12/2026 has the day first. Null if they allow both or neither. */
+export function guessDateOrder(plan: DatePlan, rows: FileSample["rows"]): DateOrder | null {
+  const dates = otherDates(plan, rows).map((text) => text.split(/[/.-]/).map(Number));
+  const isDayFirst = dates.some(([first = 0]) => first > 12);
+  const isMonthFirst = dates.some(([, second = 0]) => second > 12);
+  if (isDayFirst === isMonthFirst) return null;
+  return isDayFirst ? "dmy" : "mdy";
 }
 
 /** Messages that prevent the import; empty if the plan is complete. `rows`: the first rows of the file. */
 export function planProblems(plan: ImportPlan, rows: FileSample["rows"]): string[] {
-  const { mapping, dates } = plan;
-  const hasOtherDates =
-    hasDateOrder(plan) &&
-    rows.some((row) =>
-      row.some((text, index) => dateColumns.has(mapping[index] ?? null) && OTHER_DATE.test(text)),
-    );
+  const [example] = otherDates(plan, rows);
   return [
-    ...(mapping.includes("marking_number") ? [] : ["Choose the column with the Marking Number."]),
-    ...(hasOtherDates && dates === null ? ["Choose whether day or month comes first in the dates."] : []),
+    ...(plan.mapping.includes("marking_number") ? [] : ["Choose the column with the Marking Number."]),
+    ...(example !== undefined && plan.dates === null
+      ? [`Choose whether day or month comes first in dates such as ${example}.`]
+      : []),
   ];
 }

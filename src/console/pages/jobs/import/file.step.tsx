@@ -5,7 +5,7 @@ import { useState, type DragEvent } from "react";
 import { useSession, type Session } from "../../../app/session/session.ts";
 import { CodeBlock } from "../../../components/display/code-block.tsx";
 import { FormAlert } from "../../../components/forms/form-alert.tsx";
-import { guessMapping, targetColumnsFor } from "./columns.ts";
+import { guessDateOrder, guessMapping, targetColumnsFor } from "./columns.ts";
 import { readFileSample, type FileSample } from "./file-sample.ts";
 import classes from "./import.module.css";
 import { contentTypes, detectFormat, type ImportPlan } from "./import-api.ts";
@@ -48,14 +48,16 @@ export function FileStep({ onChosen }: FileStepProps) {
 async function openFile(file: File, session: Session): Promise<[ChosenFile, ImportPlan]> {
   const format = detectFormat(file.name);
   if (format === null) throw new Error("Choose a file whose name ends with .csv, .xlsx, .ndjson or .jsonl.");
-  const sample = await readFileSample(file, format);
-  const { names } = sample;
+  const { sample, ...form } = await readFileSample(file, format);
+  const { names, rows } = sample;
+  const mapping = guessMapping(names, targetColumnsFor(session));
   const plan = {
     fileName: file.name,
     format,
+    ...form,
     names,
-    mapping: guessMapping(names, targetColumnsFor(session)),
-    dates: null,
+    mapping,
+    dates: guessDateOrder({ format, mapping }, rows),
     agent: null,
     contractor: null,
   };
@@ -103,7 +105,7 @@ function DropArea({ isReading, onFile }: DropAreaProps) {
         )}
       </FileButton>
       <Text fz="sm" c="dimmed">
-        Text in UTF-8, up to 256 MB. Excel (.xlsx), up to 16 MB.
+        CSV and NDJSON up to 256 MB, Excel (.xlsx) up to 16 MB.
       </Text>
     </section>
   );

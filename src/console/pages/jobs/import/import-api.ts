@@ -1,5 +1,4 @@
 /** The request and response of `POST /console-api/imports`. */
-import { BYTE_ORDER_MARK, csvLine } from "../../../app/csv.ts";
 
 export type FileFormat = "csv" | "ndjson" | "xlsx";
 
@@ -14,6 +13,8 @@ export interface ImportFailure {
   line: number;
   marking_number: string | null;
   problems: { field: string | null; message: string }[];
+  /** The texts of the row in the file; absent in NDJSON. */
+  cells?: string[];
 }
 
 export interface ImportReport {
@@ -34,11 +35,18 @@ interface ImportProgressLine {
 
 export type ImportLine = ImportProgressLine | ImportReport;
 
+/** Of a CSV file that is not UTF-8. */
+export type FileEncoding = "windows-1252" | "utf-16le";
+
 export type DateOrder = "dmy" | "mdy";
 
 export interface ImportPlan {
   fileName: string;
   format: FileFormat;
+  /** Null: UTF-8. */
+  encoding: FileEncoding | null;
+  /** Separates the cells of a CSV file. */
+  delimiter: string;
   names: readonly string[];
   /** The target column for each name, or null to skip it. */
   mapping: readonly (string | null)[];
@@ -67,7 +75,7 @@ export const MAX_FILE_BYTES = 268_435_456;
 export const MAX_XLSX_BYTES = 16_777_216;
 
 export function importPath(
-  { fileName, names, mapping, dates, agent, contractor }: ImportPlan,
+  { fileName, encoding, names, mapping, dates, agent, contractor }: ImportPlan,
   isDryRun: boolean,
 ): string {
   const columns = Object.fromEntries(
@@ -80,6 +88,7 @@ export function importPath(
     dry_run: String(isDryRun),
     columns: JSON.stringify(columns),
     file_name: fileName.slice(-255),
+    ...(encoding !== null && { encoding }),
     ...(dates !== null && { dates }),
     ...(agent !== null && { agent }),
     ...(contractor !== null && { contractor }),
@@ -102,12 +111,4 @@ export class NdjsonReader {
 
 export function totalRows({ created, updated, unchanged, failed }: ImportCounts): number {
   return created + updated + unchanged + failed;
-}
-
-/** The failed rows as CSV for a spreadsheet, one line per problem. */
-export function failuresAsCsv(failures: readonly ImportFailure[]): string {
-  const lines = failures.flatMap(({ line, marking_number: number, problems }) =>
-    problems.map(({ field, message }) => csvLine([line, number ?? "", field ?? "", message])),
-  );
-  return BYTE_ORDER_MARK + csvLine(["line", "marking_number", "field", "reason"]) + lines.join("");
 }

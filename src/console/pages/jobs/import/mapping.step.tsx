@@ -15,10 +15,10 @@ import { useState } from "react";
 import { useSession } from "../../../app/session/session.ts";
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
 import type { ChosenFile } from "./file.step.tsx";
-import { hasDateOrder, planProblems, repeatedNames, targetColumnsFor } from "./columns.ts";
+import { guessDateOrder, hasDateOrder, planProblems, repeatedNames, targetColumnsFor } from "./columns.ts";
 import classes from "./import.module.css";
 import { StepTitle } from "./steps.tsx";
-import type { DateOrder, ImportPlan } from "./import-api.ts";
+import type { DateOrder, FileEncoding, ImportPlan } from "./import-api.ts";
 import { useReferenceData } from "../use-reference-data.ts";
 import { OrganizationSelect } from "../../operator/organizations/organization.select.tsx";
 import { Alert } from "../../../components/status/alert.tsx";
@@ -33,6 +33,12 @@ interface MappingStepProps {
 export function MappingStep({ chosen, plan: before, onBack, onMapped }: MappingStepProps) {
   const [plan, setPlan] = useState(before);
   const problems = planProblems(plan, chosen.sample.rows);
+  const changeMapping = (mapping: ImportPlan["mapping"]): void =>
+    setPlan({
+      ...plan,
+      mapping,
+      dates: plan.dates ?? guessDateOrder({ ...plan, mapping }, chosen.sample.rows),
+    });
   const unused = plan.mapping.filter((target) => target === null).length;
   return (
     <Stack maw={900} gap="lg">
@@ -44,7 +50,8 @@ export function MappingStep({ chosen, plan: before, onBack, onMapped }: MappingS
             : `${unused} of ${plan.names.length} columns ${unused === 1 ? "is" : "are"} skipped.`}
         </Text>
       </div>
-      <MappingTable chosen={chosen} plan={plan} onChange={(mapping) => setPlan({ ...plan, mapping })} />
+      {plan.encoding !== null && <EncodingNote encoding={plan.encoding} />}
+      <MappingTable chosen={chosen} plan={plan} onChange={changeMapping} />
       {hasDateOrder(plan) && (
         <DateOrderSelect value={plan.dates} onChange={(dates) => setPlan({ ...plan, dates })} />
       )}
@@ -61,6 +68,20 @@ export function MappingStep({ chosen, plan: before, onBack, onMapped }: MappingS
     </Stack>
   );
 }
+
+function EncodingNote({ encoding }: { encoding: FileEncoding }) {
+  return (
+    <Alert color="amber" title="Check letters with accents" role="status" guide="screen">
+      The file is not in UTF-8, so it is read as {encodingLabels[encoding]}. If a name below looks wrong, save
+      the file as “CSV UTF-8” or as an Excel workbook and choose it again.
+    </Alert>
+  );
+}
+
+const encodingLabels: Record<FileEncoding, string> = {
+  "windows-1252": "Windows-1252, as Excel writes CSV in Western Europe",
+  "utf-16le": "UTF-16, which Excel calls Unicode text",
+};
 
 interface SourceColumn {
   index: number;

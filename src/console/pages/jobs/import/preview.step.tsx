@@ -38,7 +38,7 @@ export function PreviewStep({ chosen, plan, onBack, onConfirm }: PreviewStepProp
         )}
       </Group>
       {report && <SampleRows sample={chosen.sample} plan={plan} />}
-      {report && <ProblemTable report={report} fileName={plan.fileName} first={10} />}
+      {report && <ProblemTable report={report} plan={plan} first={10} />}
     </Stack>
   );
 }

@@ -4,19 +4,15 @@ import { Button, Group, Paper, Progress, Stack, Table, Text, Title } from "@mant
 import { IconBan, IconDownload } from "@tabler/icons-react";
 import { useState } from "react";
 import { describeError } from "../../../app/api/describe-error.ts";
-import { downloadText } from "../../../app/download.ts";
+import { downloadFile } from "../../../app/download.ts";
 import { DataTable, type Column } from "../../../components/tables/data-table.tsx";
 import { columnLabel } from "./columns.ts";
 import type { FileSample } from "./file-sample.ts";
 import classes from "./import.module.css";
 import type { ImportProgress } from "./upload.ts";
-import {
-  failuresAsCsv,
-  totalRows,
-  type ImportCounts,
-  type ImportPlan,
-  type ImportReport,
-} from "./import-api.ts";
+import { errorsFile } from "./errors-file.ts";
+import { problemKinds, type ProblemKind } from "./problem-kinds.ts";
+import { totalRows, type ImportCounts, type ImportPlan, type ImportReport } from "./import-api.ts";
 import operator from "../../operator/operator.module.css";
 import { guide } from "../../../app/guide/guide-pages.ts";
 import { GuideLink } from "../../../components/layout/guide-link.tsx";
@@ -135,9 +131,30 @@ const problemColumns: Column<Problem>[] = [
   },
 ];
 
+const kindColumns: Column<ProblemKind>[] = [
+  {
+    id: "problem",
+    header: "Problem",
+    isTitle: true,
+    cell: ({ field, message }) => `${field === null ? "The row" : columnLabel(field)} ${message}`,
+  },
+  { id: "rows", header: "Rows", align: "end", cell: ({ count }) => formatNumber(count) },
+  {
+    id: "examples",
+    header: "For example",
+    cell: ({ examples }) => (
+      <span className={operator.anywhere}>
+        {examples
+          .map(({ line, text }) => (text === undefined ? `line ${line}` : `line ${line}: ${text || "empty"}`))
+          .join(" · ")}
+      </span>
+    ),
+  },
+];
+
 interface ProblemTableProps {
   report: ImportReport;
-  fileName: string;
+  plan: ImportPlan;
   /** Rows shown initially. */
   first: number;
 }
@@ -145,7 +162,7 @@ interface ProblemTableProps {
 const MORE_ROWS = 200;
 
 /** The skipped rows, by line, field and reason. */
-export function ProblemTable({ report, fileName, first }: ProblemTableProps) {
+export function ProblemTable({ report, plan, first }: ProblemTableProps) {
   const [shown, setShown] = useState(first);
   const { failures, failures_omitted: omitted } = report;
   if (failures.length === 0) return null;
@@ -169,17 +186,20 @@ export function ProblemTable({ report, fileName, first }: ProblemTableProps) {
         <Button
           variant="default"
           leftSection={<IconDownload size={16} aria-hidden="true" />}
-          onClick={() =>
-            downloadText(
-              `${fileName.replace(/\.[^.]+$/, "")}-errors.csv`,
-              failuresAsCsv(failures),
-              "text/csv",
-            )
-          }
+          onClick={() => void errorsFile(plan, failures).then((file) => downloadFile(file.name, file))}
         >
-          Download as CSV
+          {plan.format === "ndjson" ? "Download the list" : "Download these rows"}
         </Button>
       </Group>
+      <DataTable
+        caption="Kinds of errors"
+        columns={kindColumns}
+        rows={problemKinds(plan, failures)}
+        rowKey={({ key }) => key}
+      />
+      <Title order={3} mt="lg" mb="sm">
+        Each row
+      </Title>
       <DataTable
         caption="Rows with errors"
         columns={problemColumns}

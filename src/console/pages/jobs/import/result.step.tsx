@@ -2,7 +2,7 @@
 import { formatNumber } from "../../../app/formats.ts";
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { IconCheck } from "@tabler/icons-react";
-import { useBlocker } from "@tanstack/react-router";
+import { useUnsavedInput, type LeaveQuestion } from "../../../app/interaction/unsaved-changes.tsx";
 import { ButtonLink } from "../../../components/layout/links.tsx";
 import { Alert } from "../../../components/status/alert.tsx";
 import type { ChosenFile } from "./file.step.tsx";
@@ -24,14 +24,17 @@ const titles: Record<ImportRun["kind"], string> = {
   cancelled: "Import cancelled",
 };
 
+const stopQuestion: LeaveQuestion = {
+  title: "Stop the import?",
+  text: "The import is still running. If you leave this page, it stops. Rows that are already imported stay.",
+  stay: "Continue importing",
+  leave: "Stop and leave",
+};
+
 export function ResultStep({ chosen, plan, onRestart }: ResultStepProps) {
   const { run, cancel, restart } = useImport(chosen.file, plan, false);
   const isRunning = run.kind === "running";
-  useBlocker({
-    shouldBlockFn: () => !window.confirm("The import is still running. Leave the page and stop the import?"),
-    enableBeforeUnload: isRunning,
-    disabled: !isRunning,
-  });
+  useUnsavedInput(() => (isRunning ? stopQuestion : "clean"));
   return (
     <Stack gap="lg">
       <StepTitle key={run.kind}>{titles[run.kind]}</StepTitle>
@@ -97,7 +100,7 @@ function Result({ report, plan, onRetry }: ResultProps) {
         </Alert>
       )}
       <CountList counts={counts} isDryRun={false} />
-      <ProblemTable report={report} fileName={plan.fileName} first={50} />
+      <ProblemTable report={report} plan={plan} first={50} />
     </>
   );
 }
