@@ -100,7 +100,7 @@ class Upload {
   readonly #check: () => Promise<void>;
   #checkedBytes = 0;
 
-  /** `check`: called once per mebibyte, throws if the user may not go on. */
+  /** `check`: called once per MiB; throws if the user may no longer import. */
   constructor(request: Request, stopping: AbortSignal, check = () => Promise.resolve()) {
     if (Number(request.headers["content-length"] ?? 0) > MAX_IMPORT_BYTES) throw payloadTooLarge();
     allowLongUpload(request);

@@ -40,7 +40,7 @@ type OrganizationFinder = (reference: string, type: OrganizationType) => Promise
 
 /**
  * Finds only the agent itself and the contractors of its jobs, by id or exact name. An agent must not learn which other organisations
- * exist, nor send jobs to strangers.
+ * exist, nor send jobs to those it does not work with.
  */
 export function partnersOfAgent(
   { organizations, database }: { organizations: OrganizationService; database: Queryable },

@@ -89,7 +89,7 @@ export interface ImportSummary {
 
 const rowOutcomes = ["created", "updated", "unchanged", "failed"] as const;
 const AGENT_REQUIRED = "is missing: no job has this Marking Number, and a new job needs an agent";
-/** Who imports. Without a principal it is the command line. */
+/** Without a principal, the command line imports. */
 interface ImportContext extends AuditContext {
   principal?: Principal;
 }
@@ -98,8 +98,8 @@ interface ImportContext extends AuditContext {
 const CHUNK_SIZE = 1_000;
 
 /**
- * The listed failures stay in memory until the import ends: about five thousand rows with their cells and one problem each. A row lists
- * so many problems, and a text has so many characters: both come from the file.
+ * The listed failures stay in memory until the import ends: about five thousand rows with their cells and one problem each. Problems of
+ * a row and characters of a text are limited, because both come from the file.
  */
 const MAX_LISTED_BYTES = 2_097_152;
 const MAX_PROBLEMS = 25;

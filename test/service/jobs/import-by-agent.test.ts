@@ -45,7 +45,7 @@ describe("an import by an agent", () => {
     await makeJob({}, { contractorId: organization.contractor });
     await makeJob({}, { agentId: organization.rival, contractorId: organization.other });
     const numbers = [newMarkingNumber(), newMarkingNumber(), newMarkingNumber(), newMarkingNumber()];
-    const names = ["Swift", "Other", "Nobody", "Rival"];
+    const names = ["Swift", "Other", "Unknown", "Rival"];
     const rows = numbers.map((number, index) => `${number},${names[index]}\n`).join("");
     const result = await importOwn(`marking_number,contractor\n${rows}`);
     expect(problemsOf(result)).toEqual(

@@ -13,29 +13,15 @@ import {
 } from "react";
 
 import { useSessionStore } from "../session/session.ts";
+import { discardQuestion, type LeaveQuestion } from "./leave-question.ts";
 
 // Loaded after the first page.
 const DiscardPrompt = lazy(async () => ({
   default: (await import("../../components/dialogs/discard-prompt.tsx")).DiscardPrompt,
 }));
 
-/** What is asked before work in progress is stopped. */
-export interface LeaveQuestion {
-  title: string;
-  text: string;
-  stay: string;
-  leave: string;
-}
-
 /** `locked`: a request is in flight, or a secret is shown that cannot be shown again. Only dialogs can be locked. */
 export type InputState = "clean" | "changed" | "locked" | LeaveQuestion;
-
-const discardQuestion: LeaveQuestion = {
-  title: "Discard your changes?",
-  text: "Your changes have not been saved.",
-  stay: "Keep editing",
-  leave: "Discard",
-};
 
 type Inputs = Set<() => InputState>;
 

@@ -1,6 +1,6 @@
 /** Asks before unsaved input is lost or work in progress is stopped. */
 import { Button, Group, Modal, Stack, Text } from "@mantine/core";
-import type { LeaveQuestion } from "../../app/interaction/unsaved-changes.tsx";
+import type { LeaveQuestion } from "../../app/interaction/leave-question.ts";
 
 interface DiscardPromptProps {
   question: LeaveQuestion;

@@ -69,7 +69,7 @@ function csvBytes(columns: readonly FileColumn[], rows: AsyncIterable<ExportValu
   });
 }
 
-/** Every spreadsheet reads 2026-12-31 and 2026-12-31 14:05:00 as dates, whatever its language. */
+/** Spreadsheets in all languages read 2026-12-31 and 2026-12-31 14:05:00 as dates. */
 function csvCell(value: ExportValue, kind: ExportKind | undefined): string | number {
   if (!(value instanceof Date)) return value ?? "";
   const text = value.toISOString();

@@ -31,7 +31,7 @@ export function exportColumns({ shown, headerOf, labels, zone }: ExportOptions):
   };
   const others = shown.map((id): ExportColumn => {
     const kind = kinds[id] ?? "text";
-    // A time of a file has no zone of its own.
+    // A spreadsheet cannot show the zone in the cell.
     const header = kind === "time" ? `${headerOf(id)} (${zone})` : headerOf(id);
     return { header, kind, value: (job) => toValue(kind, readers[id](job, labels), zone) };
   });

@@ -1,4 +1,4 @@
-/** The failed rows as they are in the file, with a column that says why: to correct them and import that file. */
+/** A file with the original cells of the failed rows and a column with the reason. The user corrects it and imports it. */
 import { BYTE_ORDER_MARK, csvLine } from "../../../app/csv.ts";
 import { mediaTypes, writeFile } from "../export/export-file.ts";
 import { columnLabel } from "./columns.ts";

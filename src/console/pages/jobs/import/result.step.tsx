@@ -2,7 +2,8 @@
 import { formatNumber } from "../../../app/formats.ts";
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { IconCheck } from "@tabler/icons-react";
-import { useUnsavedInput, type LeaveQuestion } from "../../../app/interaction/unsaved-changes.tsx";
+import type { LeaveQuestion } from "../../../app/interaction/leave-question.ts";
+import { useUnsavedInput } from "../../../app/interaction/unsaved-changes.tsx";
 import { ButtonLink } from "../../../components/layout/links.tsx";
 import { Alert } from "../../../components/status/alert.tsx";
 import type { ChosenFile } from "./file.step.tsx";
