@@ -97,11 +97,9 @@ const upsertJobStatus = operation({
 
 export const statusOperations: readonly Operation<Services>[] = [upsertJobStatus];
 
-/** Importing files in the console: by operators, and by users of an agent that an operator allowed it. */
+/** Importing files in the console: by operators, and by users who change the jobs of an agent that an operator allowed it. */
 export const importAccess: ReadAccess = (principal) =>
-  principal.organizationId !== null && principal.canImportJobs
-    ? { ...changeJobs, role: ["owner", "dispatcher"], mode: "live" }
-    : operateJobs;
+  principal.organizationId !== null && principal.canImportJobs ? changeJobs : operateJobs;
 
 /** The access of the root fields of GraphQL with hand-written resolvers. */
 export const jobAccess = {

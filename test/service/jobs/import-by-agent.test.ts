@@ -2,10 +2,11 @@
 import { describe, expect, it } from "vitest";
 import { toTypedId } from "../../../src/core/ids.ts";
 import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
+import { createImportService } from "../../../src/jobs/import-export/import.ts";
 import { countsOf, problemsOf, useJobImportFixture } from "../../support/jobs/import.fixture.ts";
 import { newMarkingNumber } from "../../support/jobs/service.fixture.ts";
 
-const { organization, importFile, makeJob, readJob } = useJobImportFixture();
+const { services, organization, importFile, makeJob, readJob } = useJobImportFixture();
 
 const importer = (): OrganizationPrincipal => ({
   organizationId: organization.agent,
@@ -61,6 +62,36 @@ describe("an import by an agent", () => {
     await expect(importOwn("marking_number\nA\n", { contractor: "Other" })).rejects.toThrow(
       "None of your jobs",
     );
+  });
+
+  it("waits for another import of the agent", async () => {
+    const imports = createImportService(services());
+    const context = { actor: importer().actor, requestId: null, ipAddress: null, principal: importer() };
+    const run = (chunks: AsyncIterable<Uint8Array>) =>
+      imports.run(context, { format: "csv", dryRun: true }, { chunks, signal: new AbortController().signal });
+    const { promise: end, resolve: finish } = Promise.withResolvers<void>();
+    const rows = Array.from({ length: 1_001 }, () => `${newMarkingNumber()}\n`).join("");
+    const slow = run(
+      (async function* () {
+        yield Buffer.from(`marking_number\n${rows}`);
+        await end;
+      })(),
+    );
+    let hasStarted = false;
+    const first = slow.next();
+    const second = Array.fromAsync(
+      run(
+        (async function* () {
+          hasStarted = true;
+          yield Buffer.from(`marking_number\n${newMarkingNumber()}\n`);
+        })(),
+      ),
+    );
+    await first;
+    expect(hasStarted).toBe(false);
+    finish();
+    await Array.fromAsync(slow);
+    expect(await second).toMatchObject([{ type: "progress" }, { type: "report", counts: { created: 1 } }]);
   });
 
   it("does not set the carrier's status", async () => {

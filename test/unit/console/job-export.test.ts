@@ -51,8 +51,9 @@ async function readRows(workbook: Uint8Array): Promise<(string | null)[][]> {
   return records.map(({ content }) => ("cells" in content ? content.cells.map(({ text }) => text) : []));
 }
 
-const sheetOf = (workbook: Uint8Array): string =>
-  strFromU8(unzipSync(workbook)["xl/worksheets/sheet1.xml"] ?? new Uint8Array());
+const partOf = (workbook: Uint8Array, name: string): string =>
+  strFromU8(unzipSync(workbook)[name] ?? new Uint8Array());
+const sheetOf = (workbook: Uint8Array): string => partOf(workbook, "xl/worksheets/sheet1.xml");
 
 describe("an export for people", () => {
   it("has the columns of the list in its order, with names, labels and the time of the zone", async () => {
@@ -85,7 +86,9 @@ describe("an export for people", () => {
       "2027-01-01T00:30:05.000Z",
     ]);
     const sheet = sheetOf(workbook);
-    expect(sheet).toMatch(/<c r="A2"[^>]* t="inlineStr"|<c r="A2" t="inlineStr"/);
+    expect(sheet).toMatch(/<c r="A2" t="inlineStr" s="[1-9]/);
+    // The format of text, which keeps the zeros when a user edits the cell.
+    expect(partOf(workbook, "xl/styles.xml")).toMatch(/numFmtId="49"|formatCode="@"/);
     expect(sheet).not.toContain("<f>");
     expect(sheet).toMatch(/<c r="D2"[^>]*><v>-8.25</);
     expect(sheet).toMatch(/<c r="E2"[^>]*><v>46356</);
