@@ -119,7 +119,7 @@ it("asks before a click in the navigation stops an import", async () => {
   await page.getByRole("button", { name: "Import 1 row" }).click();
   const jobs = page.getByRole("navigation").getByRole("link", { name: "Jobs", exact: true });
   await jobs.click();
-  await page.getByRole("button", { name: "Continue importing" }).click();
+  await page.getByRole("button", { name: "Continue" }).click();
   await expectVisible(page.getByRole("heading", { name: "Importing" }));
   await jobs.click();
   await page.getByRole("button", { name: "Stop and leave" }).click();

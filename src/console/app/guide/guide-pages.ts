@@ -86,6 +86,7 @@ export const screenGuides: Readonly<Record<string, ScreenGuide>> = {
   "/operator/organizations": { about: guide.organizations, whenEmpty: guide.reviewing },
   "/operator/organizations/$id": { about: guide.organizations },
   "/import": { about: guide.importing },
+  "/operator/import": { about: guide.importing },
   "/operator/statuses": { about: guide.statusesAndTasks },
   "/operator/endpoints": { about: guide.statusesAndTasks },
   "/operator/mail": { about: guide.outbox },

@@ -28,7 +28,7 @@ const titles: Record<ImportRun["kind"], string> = {
 const stopQuestion: LeaveQuestion = {
   title: "Stop the import?",
   text: "The import is still running. If you leave this page, it stops. Rows that are already imported stay.",
-  stay: "Continue importing",
+  stay: "Continue",
   leave: "Stop and leave",
 };
 
