@@ -116,6 +116,7 @@ it("goes through the list from which the user came, also over the end of a page 
   await page.getByRole("link", { name: "Back to the list" }).click();
   await expectVisible(page.getByText("27 jobs in total, 25 on this page"));
   await page.getByRole("link", { name: numbers[0]! }).click();
+  await page.getByRole("link", { name: "Open full page" }).click();
   await at(0);
   await expectVisible(nextLink);
   expect(await previous.isDisabled()).toBe(true);

@@ -2,7 +2,8 @@
 import { formatCount } from "../../../app/formats.ts";
 import { Button, CloseButton, Group, Paper, Text } from "@mantine/core";
 import { useState, type ReactNode } from "react";
-import { type LeaveQuestion, useUnsavedInput } from "../../../app/interaction/unsaved-changes.tsx";
+import type { LeaveQuestion } from "../../../app/interaction/leave-question.ts";
+import { useUnsavedInput } from "../../../app/interaction/unsaved-changes.tsx";
 import { Dialog } from "../../../components/dialogs/dialog.tsx";
 import { mayHaveApplied } from "./bulk-requests.ts";
 import { isActive } from "./chunk-run.ts";
