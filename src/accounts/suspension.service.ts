@@ -95,7 +95,7 @@ export class SuspensionService {
     return await database.transactional(async (em, tx) => {
       const isChanged = await setSuspended(tx, { organizationId, suspended, nowMs: clock.now() });
       const action = suspended ? "organization.suspended" : "organization.restored";
-      // A session from before the suspension may be compromised. Until now it told the member why it was rejected.
+      // A session from before the suspension may be compromised. Until now the member read why it was rejected.
       if (isChanged && !suspended) {
         const members = { organization: organizationId };
         await em.nativeUpdate(User, members, { epoch: randomUUID() });

@@ -120,7 +120,7 @@ it("a member of a suspended organisation reads why at once, and signs in again a
   await expectVisible(page.getByRole("heading", { level: 1, name: "Jobs" }));
 });
 
-it("a user whose session ended is told so on the sign-in page, and comes back to the page", async () => {
+it("a user whose session ended reads so on the sign-in page, and comes back to the page", async () => {
   const page = await newMember();
   await page.goto("/jobs");
   await enterPassword(page, member);

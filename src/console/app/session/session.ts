@@ -42,7 +42,7 @@ interface SessionOrganization {
 export interface SessionStore {
   /** Null if no user is signed in. */
   current: () => Session | null;
-  /** Why no user is signed in any more, in a sentence; null if nobody was. */
+  /** Why the session ended, in a sentence; null if there was none. */
   endReason: () => string | null;
   load: () => Promise<Session | null>;
   /**
