@@ -45,14 +45,14 @@ export function formatDecimals(number: number, maximumFractionDigits: number): s
   return number.toLocaleString(LOCALE, { maximumFractionDigits });
 }
 
-const units = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
+const units = ["kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
 
-/** For example "1.2 GB", in powers of 1,000. */
+/** For example "1.2 GB", in powers of 1,000; at least kB. */
 export function formatBytes(bytes: number): string {
-  const power = bytes < 1 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), units.length - 1);
+  const power = Math.min(Math.max(Math.floor(Math.log10(bytes) / 3), 1), units.length);
   const style = {
     style: "unit",
-    unit: units[power],
+    unit: units[power - 1],
     unitDisplay: "short",
     maximumFractionDigits: 1,
   } as const;

@@ -1,5 +1,5 @@
 /** The numbers of an organisation's jobs and requests. */
-import { formatNumber, formatPercent } from "../../../app/formats.ts";
+import { formatCount, formatNumber, formatPercent } from "../../../app/formats.ts";
 import { Timestamp } from "../../../components/display/timestamp.tsx";
 import { Group, SegmentedControl, SimpleGrid, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
@@ -56,7 +56,7 @@ export function RequestTiles({ overview: { requestsInWeek, requestsInMonth } }: 
         <Tile
           label="Rejected (4xx)"
           value={formatShare(counts.refused, total)}
-          note={`${formatNumber(counts.refused)} requests`}
+          note={formatCount(counts.refused, "request")}
           isBad={isMostlyRefused(counts)}
         />
         <Tile label="Failed (5xx)" value={formatNumber(counts.failed)} isBad={counts.failed > 0} />

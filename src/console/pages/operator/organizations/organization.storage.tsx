@@ -13,9 +13,12 @@ export function OrganizationStorage({ id }: { id: string }) {
   const { jobs, events, deliveries, requestLog, auditLog } = storage;
   return (
     <DescriptionCard
-      label="Storage, estimated"
+      label="Storage"
       items={[
-        { label: "Stored in all", value: formatBytes(jobs + events + deliveries + requestLog + auditLog) },
+        {
+          label: "Storage (estimated)",
+          value: formatBytes(jobs + events + deliveries + requestLog + auditLog),
+        },
         { label: "Jobs", value: formatBytes(jobs) },
         { label: "Events", value: formatBytes(events) },
         { label: "Deliveries", value: formatBytes(deliveries) },
