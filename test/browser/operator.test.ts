@@ -176,6 +176,7 @@ it("views the console as a partner, read-only, and stops", async () => {
   await page.getByRole("dialog").getByRole("button", { name: "View as partner" }).click();
   const band = page.getByText(`You see what viewers of ${viewed.name} see`);
   await expectVisible(band);
+  await expectVisible(page.getByRole("heading", { level: 1, name: "Dashboard" }));
   await page.getByRole("link", { name: "Jobs", exact: true }).click();
   await expectVisible(page.getByRole("link", { name: "VIEWED-1" }));
   expect(await page.getByRole("checkbox").count()).toBe(0);

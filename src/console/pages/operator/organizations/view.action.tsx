@@ -31,7 +31,8 @@ export function ViewAction({ organization: { id, name } }: ViewActionProps) {
           payloadOrThrow((await view({ variables: { id } })).data?.viewAsOrganization);
           await store.load();
           store.setMode("partner");
-          await navigate({ to: "/" });
+          // The dialog blocks leaving the page until it has closed.
+          await navigate({ to: "/", ignoreBlocker: true });
         }}
       >
         You see the console as a member of {name} with the role Viewer, in this tab, and can change nothing.
