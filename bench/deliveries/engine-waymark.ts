@@ -45,6 +45,7 @@ async function start(): Promise<void> {
         deliveries: { purgeExpired: () => Promise.resolve({ deleted: 0, dropped: [] }) },
         requests: { purgeExpired: () => Promise.resolve([]) },
         jobs: { updateBatch: () => Promise.resolve({ results: [], ignored: [] }) },
+        notificationWorker: { sweep: () => Promise.resolve(), remind: () => Promise.resolve() },
       },
     },
   );

@@ -20,6 +20,7 @@ import { IdempotencyRecord } from "../idempotency/api.ts";
 import { RateLimitBucket } from "../rate-limits/api.ts";
 import { FailureReason, Job, JobCounter, JobCounterDelta, JobStatus } from "../jobs/api.ts";
 import { Mail } from "../mail/api.ts";
+import { Notification, NotificationSettings } from "../notifications/api.ts";
 import { DatabaseIdentityRecord } from "../restore/api.ts";
 import { TestRun } from "../test-mode/api.ts";
 import { WebhookEndpoint } from "../webhooks/api.ts";
@@ -51,6 +52,8 @@ export const entities = [
   SavedView,
   SsoConnection,
   Mail,
+  Notification,
+  NotificationSettings,
   DatabaseIdentityRecord,
   TestRun,
 ];

@@ -7,10 +7,17 @@ import type { ReplicaReaders } from "./replicas.ts";
 import { createEventService } from "../events/api.ts";
 import { errorGuidePath } from "../guide/api.ts";
 import { createIdempotencyService } from "../idempotency/api.ts";
+import {
+  createNotify,
+  NotificationService,
+  NotificationWorker,
+  WebhookPoster,
+} from "../notifications/api.ts";
 import { createNotifier } from "../core/postgres/notify.ts";
 import { createPublicUrl } from "../core/public-url.ts";
 import { openRequestLog } from "../request-log/api.ts";
 import {
+  countDeliveries,
   createAlertNotifier,
   createSecretReveal,
   DELIVERIES_CHANNEL,
@@ -35,16 +42,21 @@ export async function openServices(context: AppContext, { replicas, scheduleStep
   const mails = new MailService({ database, secretBox, isSmtpConfigured: config.mail.smtp !== null });
   const { pageUrl, setListenUrl } = createPublicUrl(publicUrl, config.http);
   const errorUrl = (code: string): string => pageUrl(errorGuidePath(code));
-  const alertNotifier = createAlertNotifier({ mails, logger, pageUrl });
+  const notify = createNotify({ mails, pageUrl });
+  const alertNotifier = createAlertNotifier({ notify, logger, pageUrl });
   const recordAccessChange = createAccessChangeRecorder({ mails, pageUrl });
   const deps = { ...context, retentionDays, notifyWorkers, recordAccessChange, mails, pageUrl, scheduleStep };
   const webhooks = opened.use(await openWebhooks({ ...deps, ...config.webhooks, alertNotifier }));
+  const poster = opened.use(new WebhookPoster({ ...config.webhooks, secretBox }));
   const { accounts, membership } = opened.use(
     openAccounts({ ...deps, publicUrl, twoFactorPolicy, ssoSettings: config.sso }),
   );
   const createReader = await replicas.connect();
+  const data = createDataServices({ ...deps, flushRequestLog }, (principal) =>
+    createReader(database, principal),
+  );
   const services = {
-    ...createDataServices({ ...deps, flushRequestLog }, (principal) => createReader(database, principal)),
+    ...data,
     ...webhooks,
     ...membership,
     clock,
@@ -57,6 +69,14 @@ export async function openServices(context: AppContext, { replicas, scheduleStep
     accounts,
     secrets: createSecretReveal({ database, endpoints: webhooks.endpoints, passwords: accounts.passwords }),
     views: new SavedViewService({ database }),
+    notifications: new NotificationService({ ...deps, poster }),
+    notificationWorker: new NotificationWorker({
+      ...deps,
+      ...data,
+      notify,
+      poster,
+      countDeliveries: (organizationId, since) => countDeliveries(database, organizationId, since),
+    }),
   };
   const resources = opened.move();
   return { services, alertNotifier, setListenUrl, [Symbol.asyncDispose]: () => resources.disposeAsync() };

@@ -3,12 +3,14 @@ import type { AppContext } from "./context.ts";
 import { applyDueSteps } from "../test-mode/api.ts";
 import type { JobService } from "../jobs/api.ts";
 import { createMailTransport, MailWorker } from "../mail/api.ts";
+import type { NotificationWorker } from "../notifications/api.ts";
 import type { Logger } from "../core/logger.ts";
 import type { RequestLog } from "../request-log/api.ts";
 import {
   createStepScheduler,
   createWakeUpScheduler,
   mailHandlers,
+  notificationHandlers,
   requestLogHandlers,
   type Scheduler,
   testRunHandlers,
@@ -34,6 +36,7 @@ interface WorkerOptions {
     deliveries: Pick<DeliveryService, "purgeExpired">;
     requests: Pick<RequestLog, "purgeExpired">;
     jobs: Pick<JobService, "updateBatch">;
+    notificationWorker: Pick<NotificationWorker, "sweep" | "remind">;
   };
   alertNotifier?: AlertNotifier;
 }
@@ -69,6 +72,7 @@ export async function startWorker(
   });
   scheduler.start([
     ...mailHandlers(mails),
+    ...notificationHandlers(services.notificationWorker),
     ...requestLogHandlers({
       purgeExpired: async () => {
         const dropped = await services.requests.purgeExpired();

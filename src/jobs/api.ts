@@ -1,7 +1,7 @@
 /** The public API of the jobs feature. Other modules import only from here. */
 export { JobCounter, JobCounterDelta } from "./counters/entity.ts";
 export { compactCounters, counterRowsSql, rebuildCounters } from "./counters/counters.sql.ts";
-export { MAX_GROUPS } from "./counters/stats.sql.ts";
+export { type JobStats, MAX_GROUPS } from "./counters/stats.sql.ts";
 export { type ColumnMapping, dateOrders, fileColumns, isFileColumn } from "./import-export/file-codec.ts";
 export { readSample } from "./import-export/file-sample.ts";
 export { fileEncodings, fileFormats, type ImportFormat, importFormats } from "./import-export/import-rows.ts";

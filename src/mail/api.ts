@@ -3,6 +3,6 @@ export { type AccessChange, createAccessChangeRecorder, type RecordAccessChange 
 export { Mail } from "./entity.ts";
 export { latestSealedBody } from "./queue.ts";
 export { mailCursor, MailService, type MailView } from "./service.ts";
-export { composeMail, type NewMail, redactLinks } from "./template.ts";
+export { composeMail, type MailContent, type NewMail, redactLinks } from "./template.ts";
 export { createMailTransport } from "./transport.ts";
 export { MailWorker } from "./worker.ts";

@@ -9,6 +9,8 @@ export interface MailContent {
   readonly action?: { readonly label: string; readonly url: string };
   /** A page of the guide, below the button. */
   readonly help?: { readonly label: string; readonly url: string };
+  /** The page where the recipient can turn such mails off. */
+  readonly settings?: string;
   readonly footnote?: string;
 }
 
@@ -23,6 +25,7 @@ export interface NewMail {
 }
 
 const SIGNATURE = "Waymark";
+const SETTINGS_LABEL = "Choose which notifications you get";
 
 /** `to`: one e-mail address. Without `subject`, the mail's title is its subject. */
 export function composeMail(
@@ -39,10 +42,11 @@ export function composeMail(
   };
 }
 
-function renderText({ title, paragraphs, action, help, footnote }: MailContent): string {
+function renderText({ title, paragraphs, action, help, settings, footnote }: MailContent): string {
   const parts = [title, ...paragraphs];
   if (action) parts.push(`${action.label}:\n${action.url}`);
   if (help) parts.push(`${help.label}:\n${help.url}`);
+  if (settings !== undefined) parts.push(`${SETTINGS_LABEL}:\n${settings}`);
   if (footnote !== undefined) parts.push(footnote);
   // "-- " marks the signature, which mail programs can collapse.
   return `${parts.join("\n\n")}\n\n-- \n${SIGNATURE}\n`;
@@ -52,12 +56,13 @@ const FONT_STYLE = "font-family:system-ui,-apple-system,'Segoe UI',Roboto,Helvet
 /** The colour's contrast on the white card is above 4.5 : 1. The style sheet below replaces it in dark mode. */
 const SMALL_PRINT_STYLE = "margin:0 0 12px;font-size:14px;line-height:1.5;color:#5c6370";
 
-function renderHtml({ title, paragraphs, action, help, footnote }: MailContent): string {
+function renderHtml({ title, paragraphs, action, help, settings, footnote }: MailContent): string {
   const body = [
     `<h1 style="margin:0 0 16px;font-size:22px;line-height:1.3">${escapeHtml(title)}</h1>`,
     ...paragraphs.map((text) => `<p style="margin:0 0 16px">${withLineBreaks(text)}</p>`),
     ...(action ? [renderButton(action), renderSmallLink("Or open this URL", action.url)] : []),
     ...(help ? [renderSmallLink(help.label, help.url)] : []),
+    ...(settings === undefined ? [] : [renderSmallLink(SETTINGS_LABEL, settings)]),
     ...(footnote === undefined ? [] : [renderSmall(withLineBreaks(footnote))]),
   ];
   return `<!doctype html>

@@ -4,6 +4,7 @@ import { accountOperations, apiKeyAccess, apiKeyOperations } from "../api-keys/o
 import { eventAccess, eventOperations } from "../events/operations.ts";
 import { jobAccess, jobOperations, referenceOperations, statusOperations } from "../jobs/operations.ts";
 import { mailAccess, mailOperations } from "../mail/operations.ts";
+import { notificationAccess, notificationOperations } from "../notifications/operations.ts";
 import { requestLogAccess, requestLogOperations } from "../request-log/operations.ts";
 import { testModeOperations } from "../test-mode/operations.ts";
 import { secretOperations, webhookAccess, webhookOperations } from "../webhooks/operations.ts";
@@ -34,12 +35,14 @@ export const restOperations: readonly RestOperation<RestServices>[] = [
 type Services = RestServices &
   ServicesOf<typeof memberOperations> &
   ServicesOf<typeof mailOperations> &
+  ServicesOf<typeof notificationOperations> &
   ServicesOf<typeof secretOperations>;
 
 export const operations: readonly Operation<Services>[] = [
   ...restOperations,
   ...memberOperations,
   ...mailOperations,
+  ...notificationOperations,
   ...secretOperations,
   ...statusOperations,
 ];
@@ -53,6 +56,7 @@ export const rootAccess = {
   ...requestLogAccess,
   ...mailAccess,
   ...memberAccess,
+  ...notificationAccess,
   /** By the type of each node. */
   node: anyone,
   nodes: anyone,

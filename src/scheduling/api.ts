@@ -6,6 +6,7 @@ export {
   createStepScheduler,
   createWakeUpScheduler,
   mailHandlers,
+  notificationHandlers,
   requestLogHandlers,
   testRunHandlers,
   webhookHandlers,

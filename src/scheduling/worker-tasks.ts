@@ -42,6 +42,17 @@ export function mailHandlers(work: Pick<WebhookWork, "sweep" | "purgeExpired">):
   ];
 }
 
+/** `sweep` sends what is due. `remind` reads the keys. */
+export function notificationHandlers(work: {
+  sweep: () => Promise<void>;
+  remind: () => Promise<void>;
+}): TaskHandler[] {
+  return [
+    recurringHandler("notifications.sweep", 20 * SECOND_MS, () => work.sweep()),
+    recurringHandler("notifications.remind", HOUR_MS, () => work.remind()),
+  ];
+}
+
 export function requestLogHandlers(work: Pick<WebhookWork, "purgeExpired">): TaskHandler[] {
   return [recurringHandler("requests.retention", HOUR_MS, () => work.purgeExpired())];
 }

@@ -7,7 +7,7 @@ export {
   lastAttempts,
   newestAttempts,
 } from "./deliveries/log-lookups.sql.ts";
-export type { EndpointHealth } from "./deliveries/health.sql.ts";
+export { countDeliveries, type EndpointHealth } from "./deliveries/health.sql.ts";
 export { ensurePartitions } from "./deliveries/weekly-partitions.sql.ts";
 export { type DeliveryDetail, readDeliveryCursor } from "./deliveries/log-pages.sql.ts";
 export { deleteTestDeliveries } from "./deliveries/delete-test-deliveries.sql.ts";
@@ -25,8 +25,8 @@ export {
 } from "./deliveries/view.ts";
 export type { Sender } from "./dispatcher/sign-and-send.ts";
 export { startWebhookWorker, type WebhookWorker } from "./dispatcher/worker.ts";
-export { createAlertNotifier } from "./endpoints/alert-mails.ts";
-export type { AlertNotifier } from "./endpoints/alert-mails.ts";
+export { createAlertNotifier } from "./endpoints/alerts.ts";
+export type { AlertNotifier } from "./endpoints/alerts.ts";
 export { WebhookEndpoint } from "./endpoints/entity.ts";
 export type { PendingPolicy } from "./endpoints/service.ts";
 export type { EndpointService } from "./endpoints/service.ts";

@@ -13,6 +13,7 @@ import type { EventService, EventTail } from "../../events/api.ts";
 import type { JobReferenceData, JobService, OperatorJobService } from "../../jobs/api.ts";
 import type { IdempotencyService } from "../../idempotency/api.ts";
 import type { MailService } from "../../mail/api.ts";
+import type { NotificationService } from "../../notifications/api.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { RateLimits } from "../../rate-limits/api.ts";
 import type { RequestLog } from "../../request-log/api.ts";
@@ -35,6 +36,7 @@ export interface GraphqlServices {
   readonly timeZones: TimeZoneService;
   readonly views: SavedViewService;
   readonly mails: MailService;
+  readonly notifications: NotificationService;
   readonly requests: Pick<RequestLog, "get" | "list" | "usage">;
   readonly events: EventService;
   readonly tail: EventTail;

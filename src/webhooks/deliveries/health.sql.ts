@@ -98,6 +98,29 @@ export async function endpointHealth(
   return new Map(rows.map((row) => [row.endpointId, toHealth(row)]));
 }
 
+/** The newest deliveries of an endpoint that are counted. */
+const MAX_COUNTED = 10_000;
+
+/** Counts the finished deliveries of an organisation's endpoints (a UUID) since a time, at most 10,000 per endpoint. */
+export async function countDeliveries(
+  database: Queryable,
+  organizationId: string,
+  since: Date,
+): Promise<{ delivered: number; failed: number }> {
+  const ofTime = loggedBetween(
+    sql`${minUuidAt(since)}::uuid`,
+    raw("'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid"),
+  );
+  const [row] = await database.query<{ delivered: number; failed: number }>(sql`
+    select count(*) filter (where delivery.status = 'delivered')::int as delivered,
+      count(*) filter (where delivery.status = 'failed')::int as failed
+    from webhook_endpoint endpoint cross join lateral (
+      select status from webhook_delivery where ${ofTime} and origin <> 'test'
+      order by endpoint_id desc, id desc limit ${MAX_COUNTED}::int) delivery
+    where endpoint.organization_id = ${organizationId}::uuid and endpoint.deleted_at is null`);
+  return row ?? { delivered: 0, failed: 0 };
+}
+
 /** Compares rows: with `endpoint_id =`, a plan for an empty week reads the primary key, and so the deliveries of all endpoints. */
 const loggedBetween = (start: Sql, stop: Sql): Sql => sql`${FINISHED}
   and (endpoint_id, id) >= (endpoint.id, ${start}) and (endpoint_id, id) < (endpoint.id, ${stop})`;

@@ -1,7 +1,7 @@
 /** Writes the changes to an endpoint that follow from attempts: failing, recovered, paused, circuit opened, disabled. */
 import type { Database } from "../../core/postgres/database.ts";
 import { sql, type Sql } from "../../core/postgres/sql.ts";
-import type { AlertNotifier, EndpointAlert } from "../endpoints/alert-mails.ts";
+import type { AlertNotifier, EndpointAlert } from "../endpoints/alerts.ts";
 import type { EndpointStateChange } from "./retry-or-disable.ts";
 
 /** Writes the changes, by endpoint id, and sends due alerts in the same transaction. */

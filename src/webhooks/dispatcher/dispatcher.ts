@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Database } from "../../core/postgres/database.ts";
 import { isDataError } from "../../core/postgres/errors.ts";
 import type { SecretBox } from "../../core/secret-box.ts";
-import type { AlertNotifier } from "../endpoints/alert-mails.ts";
+import type { AlertNotifier } from "../endpoints/alerts.ts";
 import { applyStateChanges } from "./change-endpoint-state.sql.ts";
 import { claimDue, type ClaimResult, recordFinished } from "./claim-due-and-record-attempts.sql.ts";
 import {

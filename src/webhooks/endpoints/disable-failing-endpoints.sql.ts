@@ -6,7 +6,7 @@ import { minUuidAt, toTypedId } from "../../core/ids.ts";
 import { DAY_MS } from "../../core/time.ts";
 import { RETRYING, FINISHED } from "../deliveries/queue-lanes.sql.ts";
 import { type DisableRule, disableRules } from "../retry-policy.ts";
-import type { AlertNotifier, EndpointAlert } from "./alert-mails.ts";
+import type { AlertNotifier, EndpointAlert } from "./alerts.ts";
 
 /** Longer than the retry schedule: older deliveries have finished. */
 const LOOK_BACK_MS = 30 * DAY_MS;

@@ -22,7 +22,7 @@ import { discardPending } from "../deliveries/discard-pending.sql.ts";
 import { retryWaiting } from "../deliveries/retry-waiting.sql.ts";
 import { actorLabel, type EndpointOwner, type WebhookPrincipal } from "../webhook-principal.ts";
 import { addSecret, openHeaders, openSecrets, sealHeaders } from "../signing/secrets.ts";
-import type { AlertNotifier } from "./alert-mails.ts";
+import type { AlertNotifier } from "./alerts.ts";
 import { unmaskHeaders } from "./custom-headers.ts";
 import { disableFailing, type DisabledEndpoint } from "./disable-failing-endpoints.sql.ts";
 import { noFailures, WebhookEndpoint } from "./entity.ts";

@@ -2,11 +2,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { MailService } from "../../../src/mail/service.ts";
 import { createLogger } from "../../../src/core/logger.ts";
+import { createNotify } from "../../../src/notifications/api.ts";
 import { newUuid, toTypedId } from "../../../src/core/ids.ts";
 import { raw, sql } from "../../../src/core/postgres/sql.ts";
 import { disableFailing } from "../../../src/webhooks/endpoints/disable-failing-endpoints.sql.ts";
-import { createAlertNotifier } from "../../../src/webhooks/endpoints/alert-mails.ts";
-import type { AlertNotifier } from "../../../src/webhooks/endpoints/alert-mails.ts";
+import { createAlertNotifier } from "../../../src/webhooks/endpoints/alerts.ts";
+import type { AlertNotifier } from "../../../src/webhooks/endpoints/alerts.ts";
 import { createFakeClock, DAY_MS } from "../../support/fake-clock.ts";
 import { listMailsTo } from "../../support/accounts/mails.ts";
 import { headingInGuide } from "../../support/docs/guide-pages.ts";
@@ -29,7 +30,8 @@ beforeAll(async () => {
   const { database } = rig.app;
   const mails = new MailService({ database, secretBox: testSecretBox, isSmtpConfigured: true });
   const logger = createLogger("silent");
-  tellOfTrouble = createAlertNotifier({ mails, logger, pageUrl: (path) => `https://waymark.example${path}` });
+  const pageUrl = (path: string) => `https://waymark.example${path}`;
+  tellOfTrouble = createAlertNotifier({ notify: createNotify({ mails, pageUrl }), logger, pageUrl });
   dispatcher = await rig.startDispatcher({ alertNotifier: tellOfTrouble });
   receiver = await startTestReceiver({ respond: () => ({ status: 500 }) });
   await person(rig.agent, "owner");

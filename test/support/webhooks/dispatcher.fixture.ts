@@ -10,7 +10,7 @@ import { sql } from "../../../src/core/postgres/sql.ts";
 import { entities } from "../../../src/app/entities.ts";
 import { Dispatcher } from "../../../src/webhooks/dispatcher/dispatcher.ts";
 import { createDeliveryMetrics } from "../../../src/webhooks/dispatcher/metrics.ts";
-import type { AlertNotifier } from "../../../src/webhooks/endpoints/alert-mails.ts";
+import type { AlertNotifier } from "../../../src/webhooks/endpoints/alerts.ts";
 import { retryPolicies } from "../../../src/webhooks/retry-policy.ts";
 import { sealContext } from "../../../src/webhooks/signing/secrets.ts";
 import { endpointsWithDueRetries } from "../../../src/webhooks/deliveries/queue-stats.sql.ts";

@@ -1037,6 +1037,8 @@ export type Query = {
   readonly jobsToday: Maybe<JobsToday>;
   /** Your saved views of the job table, by name. For owners, dispatchers and operators, not API keys. */
   readonly savedViews: Maybe<ReadonlyArray<SavedView>>;
+  /** The notifications that you get. For users of an organisation in live mode, not API keys. */
+  readonly notifications: Maybe<Notifications>;
   /** All organisations, by name. For operators. */
   readonly organizations: Maybe<OrganizationConnection>;
   /**
@@ -1312,6 +1314,15 @@ export type Mutation = {
   readonly saveView: SaveViewPayload;
   /** Deletes a saved view. For owners, dispatchers and operators, not API keys. */
   readonly deleteView: DeleteViewPayload;
+  /** Chooses which notifications you get. For users of an organisation in live mode, not API keys. */
+  readonly setNotifications: NotificationsPayload;
+  /**
+   * Sets or removes the webhook of your notifications. Needs a recent sign-in. Recorded in the audit log. For users of an organisation
+   * in live mode, not API keys.
+   */
+  readonly setNotificationWebhook: NotificationsPayload;
+  /** Posts a test message to your webhook and returns what came back. For users of an organisation in live mode, not API keys. */
+  readonly sendTestNotification: SendTestNotificationPayload;
   /**
    * Returns an endpoint's signing secret after checking the user's password. Recorded in the audit log. For signed-in
    * users, not API keys. Needs the scope `webhooks:manage`.
@@ -1592,6 +1603,19 @@ export type MutationSaveViewArgs = {
 /** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationDeleteViewArgs = {
   id: Scalars['ID']['input'];
+};
+
+
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
+export type MutationSetNotificationsArgs = {
+  mail: ReadonlyArray<NotificationKind>;
+  webhook: ReadonlyArray<NotificationKind>;
+};
+
+
+/** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
+export type MutationSetNotificationWebhookArgs = {
+  url?: InputMaybe<Scalars['String']['input']>;
 };
 
 
@@ -2596,6 +2620,57 @@ export type SingleSignOnPayload = {
   readonly userErrors: ReadonlyArray<UserError>;
 };
 
+/** What a user can be notified of. */
+export type NotificationKind =
+  /** A webhook endpoint keeps failing, or was disabled. For owners and developers. */
+  | 'endpoint_failing'
+  /** An API key expires within 7 days. For owners and developers. */
+  | 'key_expiring'
+  /** The late jobs, at 08:00 in the time zone of the organisation. For owners, dispatchers and viewers. */
+  | 'late_jobs'
+  /** The numbers of the last week, on Mondays at 08:00 in the time zone of the organisation. */
+  | 'weekly_digest';
+
+/** The notifications of a user. */
+export type Notifications = {
+  /** The kinds that the user's role can choose. */
+  readonly choices: ReadonlyArray<NotificationChoice>;
+  /** Host of the webhook's URL, which is never returned; null without a webhook. */
+  readonly webhookHost: Maybe<Scalars['String']['output']>;
+  /** What came back from the last message, if it failed; otherwise null. */
+  readonly webhookFailure: Maybe<Scalars['String']['output']>;
+  /** Time at which the last message failed; otherwise null. */
+  readonly webhookFailedAt: Maybe<Scalars['DateTime']['output']>;
+};
+
+/** How a user gets one kind of notification. */
+export type NotificationChoice = {
+  /** The kind. */
+  readonly kind: NotificationKind;
+  /** Whether it is sent by e-mail. */
+  readonly mail: Scalars['Boolean']['output'];
+  /** Whether it is posted to the user's webhook. */
+  readonly webhook: Scalars['Boolean']['output'];
+};
+
+/** Result of the mutations of notifications. */
+export type NotificationsPayload = {
+  /** The notifications; null if the mutation was rejected. */
+  readonly notifications: Maybe<Notifications>;
+  /** The errors; empty if the mutation succeeded. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
+/** Result of `sendTestNotification`. */
+export type SendTestNotificationPayload = {
+  /** Whether the server answered with a 2xx status; null if nothing was sent. */
+  readonly delivered: Maybe<Scalars['Boolean']['output']>;
+  /** The status and the beginning of the body that came back, or why nothing did; null if nothing was sent. */
+  readonly answer: Maybe<Scalars['String']['output']>;
+  /** The errors; empty if the mutation succeeded. */
+  readonly userErrors: ReadonlyArray<UserError>;
+};
+
 /** A new job. */
 export type CreateJobInput = {
   /** Marking Number; must be unused. */
@@ -3088,6 +3163,11 @@ export type ResolversTypes = ResolversObject<{
   SingleSignOn: ResolverTypeWrapper<SingleSignOn>;
   SetSingleSignOnInput: SetSingleSignOnInput;
   SingleSignOnPayload: ResolverTypeWrapper<SingleSignOnPayload>;
+  NotificationKind: NotificationKind;
+  Notifications: ResolverTypeWrapper<Notifications>;
+  NotificationChoice: ResolverTypeWrapper<NotificationChoice>;
+  NotificationsPayload: ResolverTypeWrapper<NotificationsPayload>;
+  SendTestNotificationPayload: ResolverTypeWrapper<SendTestNotificationPayload>;
   CreateJobInput: CreateJobInput;
   CreateJobsPayload: ResolverTypeWrapper<Omit<CreateJobsPayload, 'results'> & { results: ReadonlyArray<ResolversTypes['BulkJobResult']> }>;
   AssignJobInput: AssignJobInput;
@@ -3231,6 +3311,10 @@ export type ResolversParentTypes = ResolversObject<{
   SingleSignOn: SingleSignOn;
   SetSingleSignOnInput: SetSingleSignOnInput;
   SingleSignOnPayload: SingleSignOnPayload;
+  Notifications: Notifications;
+  NotificationChoice: NotificationChoice;
+  NotificationsPayload: NotificationsPayload;
+  SendTestNotificationPayload: SendTestNotificationPayload;
   CreateJobInput: CreateJobInput;
   CreateJobsPayload: Omit<CreateJobsPayload, 'results'> & { results: ReadonlyArray<ResolversParentTypes['BulkJobResult']> };
   AssignJobInput: AssignJobInput;
@@ -3584,6 +3668,7 @@ export type QueryResolvers<ContextType = GraphqlContext, ParentType extends Reso
   auditLog?: Resolver<Maybe<ResolversTypes['AuditEntryConnection']>, ParentType, ContextType, Partial<QueryAuditLogArgs>>;
   jobsToday?: Resolver<Maybe<ResolversTypes['JobsToday']>, ParentType, ContextType>;
   savedViews?: Resolver<Maybe<ReadonlyArray<ResolversTypes['SavedView']>>, ParentType, ContextType>;
+  notifications?: Resolver<Maybe<ResolversTypes['Notifications']>, ParentType, ContextType>;
   organizations?: Resolver<Maybe<ResolversTypes['OrganizationConnection']>, ParentType, ContextType, Partial<QueryOrganizationsArgs>>;
   organizationOverview?: Resolver<Maybe<ResolversTypes['OrganizationOverview']>, ParentType, ContextType, RequireFields<QueryOrganizationOverviewArgs, 'id'>>;
   organizationsNeedingAttention?: Resolver<Maybe<ReadonlyArray<ResolversTypes['OrganizationAttention']>>, ParentType, ContextType>;
@@ -3630,6 +3715,9 @@ export type MutationResolvers<ContextType = GraphqlContext, ParentType extends R
   removeSingleSignOn?: Resolver<ResolversTypes['SingleSignOnPayload'], ParentType, ContextType>;
   saveView?: Resolver<ResolversTypes['SaveViewPayload'], ParentType, ContextType, RequireFields<MutationSaveViewArgs, 'name' | 'query'>>;
   deleteView?: Resolver<ResolversTypes['DeleteViewPayload'], ParentType, ContextType, RequireFields<MutationDeleteViewArgs, 'id'>>;
+  setNotifications?: Resolver<ResolversTypes['NotificationsPayload'], ParentType, ContextType, RequireFields<MutationSetNotificationsArgs, 'mail' | 'webhook'>>;
+  setNotificationWebhook?: Resolver<ResolversTypes['NotificationsPayload'], ParentType, ContextType, Partial<MutationSetNotificationWebhookArgs>>;
+  sendTestNotification?: Resolver<ResolversTypes['SendTestNotificationPayload'], ParentType, ContextType>;
   revealWebhookSecret?: Resolver<ResolversTypes['RevealWebhookSecretPayload'], ParentType, ContextType, RequireFields<MutationRevealWebhookSecretArgs, 'id' | 'password'>>;
   approveAccountRequest?: Resolver<ResolversTypes['AccountRequestPayload'], ParentType, ContextType, RequireFields<MutationApproveAccountRequestArgs, 'id'>>;
   rejectAccountRequest?: Resolver<ResolversTypes['AccountRequestPayload'], ParentType, ContextType, RequireFields<MutationRejectAccountRequestArgs, 'id' | 'reason'>>;
@@ -4024,6 +4112,30 @@ export type SingleSignOnPayloadResolvers<ContextType = GraphqlContext, ParentTyp
   userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
 }>;
 
+export type NotificationsResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['Notifications'] = ResolversParentTypes['Notifications']> = ResolversObject<{
+  choices?: Resolver<ReadonlyArray<ResolversTypes['NotificationChoice']>, ParentType, ContextType>;
+  webhookHost?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  webhookFailure?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  webhookFailedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+}>;
+
+export type NotificationChoiceResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['NotificationChoice'] = ResolversParentTypes['NotificationChoice']> = ResolversObject<{
+  kind?: Resolver<ResolversTypes['NotificationKind'], ParentType, ContextType>;
+  mail?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  webhook?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+}>;
+
+export type NotificationsPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['NotificationsPayload'] = ResolversParentTypes['NotificationsPayload']> = ResolversObject<{
+  notifications?: Resolver<Maybe<ResolversTypes['Notifications']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
+export type SendTestNotificationPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['SendTestNotificationPayload'] = ResolversParentTypes['SendTestNotificationPayload']> = ResolversObject<{
+  delivered?: Resolver<Maybe<ResolversTypes['Boolean']>, ParentType, ContextType>;
+  answer?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  userErrors?: Resolver<ReadonlyArray<ResolversTypes['UserError']>, ParentType, ContextType>;
+}>;
+
 export type CreateJobsPayloadResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['CreateJobsPayload'] = ResolversParentTypes['CreateJobsPayload']> = ResolversObject<{
   results?: Resolver<ReadonlyArray<ResolversTypes['BulkJobResult']>, ParentType, ContextType>;
   createdCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
@@ -4230,6 +4342,10 @@ export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   DeleteViewPayload?: DeleteViewPayloadResolvers<ContextType>;
   SingleSignOn?: SingleSignOnResolvers<ContextType>;
   SingleSignOnPayload?: SingleSignOnPayloadResolvers<ContextType>;
+  Notifications?: NotificationsResolvers<ContextType>;
+  NotificationChoice?: NotificationChoiceResolvers<ContextType>;
+  NotificationsPayload?: NotificationsPayloadResolvers<ContextType>;
+  SendTestNotificationPayload?: SendTestNotificationPayloadResolvers<ContextType>;
   CreateJobsPayload?: CreateJobsPayloadResolvers<ContextType>;
   AssignJobsPayload?: AssignJobsPayloadResolvers<ContextType>;
   SetProviderStatusPayload?: SetProviderStatusPayloadResolvers<ContextType>;

@@ -3,6 +3,7 @@ import { toApiKeyView } from "../../../api-keys/api.ts";
 import { accountRequestCursor, countAccountRequests, listAccountRequests } from "../../../accounts/api.ts";
 import { auditCursor, listAuditEntries } from "../../../audit/api.ts";
 import { mailCursor, redactLinks } from "../../../mail/api.ts";
+import { notifiedUser } from "../../../notifications/operations.ts";
 import { invariant } from "../../../core/errors.ts";
 import { requestLogCursor } from "../../../request-log/api.ts";
 import { hasTestOrganizations } from "../../../organizations/api.ts";
@@ -73,6 +74,11 @@ export const accountQueries: QueryResolvers = {
     invariant(isSessionPrincipal(principal), "the access of the field is a user's");
     const views = await context.services.views.list(principal.user.id, context.database);
     return views.map(toSavedViewNode);
+  },
+
+  async notifications(_root, _args, context) {
+    const user = notifiedUser(requirePrincipal(context));
+    return await context.services.notifications.view(user, context.database);
   },
 
   async auditLog(_root, { actions, organizationId, ...args }, context) {

@@ -1,9 +1,8 @@
-/** Mails to the owners of an organisation when one of its endpoints keeps failing or was disabled. */
-import { composeMail, type MailService, type NewMail } from "../../mail/api.ts";
+/** Notifications to the users of an organisation when one of its endpoints keeps failing or was disabled. */
+import type { NotificationMessage, Notify } from "../../notifications/api.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Transaction } from "../../core/postgres/transaction.ts";
-import { toTypedId } from "../../core/ids.ts";
-import { User } from "../../organizations/api.ts";
+import { newUuid, toTypedId } from "../../core/ids.ts";
 import type { DisabledReason } from "./entity.ts";
 
 /** `retries_failing`: four attempts of a delivery failed. Otherwise the endpoint was disabled for this reason. */
@@ -20,31 +19,28 @@ export interface EndpointAlert {
 
 export type AlertNotifier = (tx: Transaction, alert: EndpointAlert) => Promise<void>;
 
-export interface AlertMailDeps {
-  mails: Pick<MailService, "enqueue">;
+export interface AlertDeps {
+  notify: Notify;
   logger: Logger;
   /** Returns the URL of a page of the console or the guide. */
   pageUrl: (path: string) => string;
 }
 
-/** Enqueues a mail to each owner. A failure is logged and does not roll back the caller's transaction. */
-export function createAlertNotifier({ mails, logger, pageUrl }: AlertMailDeps): AlertNotifier {
+/** Sends the notification in the caller's transaction. A failure is logged and does not roll it back. */
+export function createAlertNotifier({ notify, logger, pageUrl }: AlertDeps): AlertNotifier {
   return async (tx, alert) => {
     const { kind, id, organizationId } = alert;
     const endpoint = toTypedId("whe", id);
     logger.warn({ endpoint, kind }, "a webhook endpoint keeps failing or was disabled");
     const page = pageUrl(`/integrations/endpoints/${endpoint}`);
     const guide = pageUrl("/guide/webhooks/troubleshooting");
+    const message = buildAlert(alert, { page, guide });
     try {
-      await tx.nested(async () => {
-        const owners = await tx
-          .em()
-          .find(User, { organization: organizationId, role: "owner" }, { filters: false });
-        for (const { email } of owners)
-          await mails.enqueue(tx, buildAlertMail(email, alert, { page, guide }));
-      });
+      // The change of the endpoint's state happens once, so each alert has a key of its own.
+      const event = { organizationId, kind: "endpoint_failing", key: newUuid(), message } as const;
+      await tx.nested(() => notify(tx, event));
     } catch (error) {
-      logger.error({ endpoint, kind, error: (error as Error).message }, "enqueueing the alert mails failed");
+      logger.error({ endpoint, kind, error: (error as Error).message }, "sending the alert failed");
     }
   };
 }
@@ -79,20 +75,19 @@ const alertTexts: Readonly<Record<EndpointAlertKind, AlertText>> = {
   },
 };
 
-function buildAlertMail(
-  to: string,
+function buildAlert(
   { kind, url }: EndpointAlert,
   { page, guide }: { page: string; guide: string },
-): NewMail {
+): NotificationMessage {
   const { title, cause, consequence } = alertTexts[kind];
   // Only the host, because endpoint URLs often contain a token.
   const { host } = new URL(url);
-  return composeMail(to, `endpoint_${kind}`, {
+  return {
+    mailKind: `endpoint_${kind}`,
     subject: `${title}: ${host}`,
     title,
     paragraphs: [cause(host), consequence],
     action: { label: "View endpoint", url: page },
     help: { label: "How to find the cause", url: guide },
-    footnote: "You receive this as an owner of your organisation.",
-  });
+  };
 }
