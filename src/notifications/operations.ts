@@ -18,15 +18,16 @@ export function notifiedUser({ actor, user }: Pick<RequestPrincipal, "actor" | "
   return { id: actor.id, role: user.role };
 }
 
-const kinds = z.array(z.enum(notificationKinds)).transform((listed) => [...new Set(listed)]);
+const choice = z.object({ kind: z.enum(notificationKinds), mail: z.boolean(), webhook: z.boolean() });
 
 export const notificationOperations: readonly Operation<Services>[] = [
   operation({
     name: "setNotifications",
     access: member,
     fresh: false,
-    input: z.object({ mail: kinds, webhook: kinds }),
-    run: ({ notifications }, principal, choices) => notifications.choose(notifiedUser(principal), choices),
+    input: z.object({ choices: z.array(choice) }),
+    run: ({ notifications }, principal, { choices }) =>
+      notifications.choose(notifiedUser(principal), choices),
   }),
   operation({
     name: "setNotificationWebhook",

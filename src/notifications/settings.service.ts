@@ -7,7 +7,7 @@ import type { Database, Reader } from "../core/postgres/database.ts";
 import type { SecretBox } from "../core/secret-box.ts";
 import { User, type UserRole } from "../organizations/api.ts";
 import { NotificationSettings, webhookContext } from "./entity.ts";
-import { kindsOf, type NotificationKind, OWNER_DEFAULTS } from "./kinds.ts";
+import { kindsOf, type NotificationKind, OWNER_DEFAULTS, rolesByKind } from "./kinds.ts";
 import { SETTINGS_PAGE } from "./notify.ts";
 import type { PostResult, WebhookPoster } from "./webhook.ts";
 
@@ -17,9 +17,10 @@ export interface NotificationUser {
   readonly role: UserRole;
 }
 
-export interface NotificationChoices {
-  readonly mail: readonly NotificationKind[];
-  readonly webhook: readonly NotificationKind[];
+export interface NotificationChoice {
+  readonly kind: NotificationKind;
+  readonly mail: boolean;
+  readonly webhook: boolean;
 }
 
 /** Without a webhook, the fields of it are null. The URL is a secret: only its host is shown. */
@@ -44,15 +45,16 @@ export class NotificationService {
     return this.toView(user, await on.em().findOne(NotificationSettings, { user: user.id }));
   }
 
-  /** Throws BadRequestException for a kind that is not for the user's role. */
-  async choose(user: NotificationUser, choices: NotificationChoices): Promise<NotificationsView> {
-    const allowed = kindsOf(user.role);
-    for (const channel of ["mail", "webhook"] as const) {
-      const index = choices[channel].findIndex((kind) => !allowed.includes(kind));
-      const problem = { code: "invalid_value", message: "is not for your role" } as const;
-      if (index >= 0) throw badRequest([{ location: "body", field: `${channel}.${index}`, ...problem }]);
-    }
-    return await this.#change(user, { mail: [...choices.mail], webhook: [...choices.webhook] });
+  /** Kinds that are not named stay. Throws BadRequestException for one that is not for the user's role. */
+  async choose(user: NotificationUser, choices: readonly NotificationChoice[]): Promise<NotificationsView> {
+    const index = choices.findIndex(({ kind }) => !rolesByKind[kind].includes(user.role));
+    const problem = { code: "invalid_value", message: "is not for your role" };
+    if (index >= 0) throw badRequest([{ location: "body", field: `choices.${index}.kind`, ...problem }]);
+    const former = (await this.view(user)).choices;
+    const wanted = new Map([...former, ...choices].map((choice) => [choice.kind, choice]));
+    const kindsBy = (channel: "mail" | "webhook"): NotificationKind[] =>
+      [...wanted.values()].filter((choice) => choice[channel]).map(({ kind }) => kind);
+    return await this.#change(user, { mail: kindsBy("mail"), webhook: kindsBy("webhook") });
   }
 
   /** Returns the normalised URL. Resolves its host name. Throws BadRequestException. */

@@ -243,6 +243,7 @@ const allowed: Record<string, readonly string[]> = {
   invitations: ["owner"],
   singleSignOn: ["owner"],
   savedViews: ["dispatcher", "owner"],
+  notifications: members,
   auditLog: ["owner", "operator key"],
   organizations: ["operator key"],
   organizationOverview: ["operator key"],

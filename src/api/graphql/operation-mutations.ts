@@ -79,8 +79,7 @@ function readMutations({ definitions }: DocumentNode): Map<string, MutationField
       {
         args: args.map((argument) => argument.name.value),
         inputArgument:
-          args.find((argument) => argument.type.kind !== Kind.LIST_TYPE && inputs.has(nameOf(argument.type)))
-            ?.name.value ?? null,
+          args.find(({ type: given }) => !isList(given) && inputs.has(nameOf(given)))?.name.value ?? null,
         payload: new Map(
           fieldsOf(nameOf(type))
             .filter((field) => field.name.value !== "userErrors")
@@ -89,6 +88,10 @@ function readMutations({ definitions }: DocumentNode): Map<string, MutationField
       },
     ]),
   );
+}
+
+function isList(type: TypeNode): boolean {
+  return type.kind === Kind.LIST_TYPE || (type.kind === Kind.NON_NULL_TYPE && isList(type.type));
 }
 
 function nameOf(type: TypeNode): string {

@@ -1,4 +1,4 @@
-/** Routes for members, the audit log, account security and unknown paths. */
+/** Routes for members, the audit log, account security, notifications and unknown paths. */
 import { createRoute, redirect } from "@tanstack/react-router";
 import { lazyPage } from "../app/lazy-page.ts";
 import { NotFoundPage } from "../pages/not-found.page.tsx";
@@ -16,6 +16,14 @@ const security = createRoute({
   path: "security",
   staticData: { onlyIn: "live" },
   component: lazyPage(() => import("../pages/security/security.page.tsx"), "SecurityPage"),
+});
+
+/** Operators belong to no organisation and get none. */
+const notifications = createRoute({
+  getParentRoute: () => consoleRoute,
+  path: "notifications",
+  staticData: { access: "organization", onlyIn: "live" },
+  component: lazyPage(() => import("../pages/notifications/notifications.page.tsx"), "NotificationsPage"),
 });
 
 /** Any other path: "not found" inside the shell. */
@@ -37,4 +45,4 @@ const audit = createRoute({
   component: lazyPage(() => import("../pages/audit/organization-audit.page.tsx"), "OrganizationAuditPage"),
 });
 
-export const membersRoutes = [members, audit, security, notFound];
+export const membersRoutes = [members, audit, security, notifications, notFound];

@@ -34,6 +34,10 @@ const named: Record<string, readonly UserRole[]> = {
   saveView: ["owner", "dispatcher", "operator"],
   deleteView: ["owner", "dispatcher", "operator"],
   savedViews: ["owner", "dispatcher", "operator"],
+  notifications: ["owner", "developer", "dispatcher", "viewer"],
+  setNotifications: ["owner", "developer", "dispatcher", "viewer"],
+  setNotificationWebhook: ["owner", "developer", "dispatcher", "viewer"],
+  sendTestNotification: ["owner", "developer", "dispatcher", "viewer"],
   revealWebhookSecret: userRoles,
   jobsToday: userRoles,
 };

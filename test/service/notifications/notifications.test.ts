@@ -7,7 +7,7 @@ import { createLogger } from "../../../src/core/logger.ts";
 import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
 import { raw, sql } from "../../../src/core/postgres/sql.ts";
 import { MailService } from "../../../src/mail/service.ts";
-import type { NotificationKind } from "../../../src/notifications/kinds.ts";
+import { kindsOf, type NotificationKind } from "../../../src/notifications/kinds.ts";
 import {
   createNotify,
   NotificationService,
@@ -84,7 +84,12 @@ async function user(role: UserRole, choices: Partial<Record<"mail" | "webhook", 
   const created = await createTestUser(app, { organizationId: agent.id, role });
   const notified = { id: created.id, role };
   const { mail = [], webhook = [] } = choices;
-  await settings.choose(notified, { mail, webhook });
+  const wanted = kindsOf(role).map((kind) => ({
+    kind,
+    mail: mail.includes(kind),
+    webhook: webhook.includes(kind),
+  }));
+  await settings.choose(notified, wanted);
   if (webhook.length > 0) {
     const context = { actor: { type: "user", id: created.id }, ipAddress: null, requestId: null } as const;
     await settings.setWebhook({ ...context, organizationId: agent.id }, notified, `${receiver.url}/${role}`);

@@ -54,6 +54,7 @@ const PAGES: Record<string, [Visitor, string | RegExp, PageUrl?][]> = {
   ],
   "/audit": [["owner", "Audit log"]],
   "/security": [["owner", "Security"]],
+  "/notifications": [["owner", "Notifications"]],
   "/$": [["owner", "Page not found", "/nowhere/at/all"]],
   "/operator/requests": [["operator", "Account requests"]],
   "/operator/requests/$id": [

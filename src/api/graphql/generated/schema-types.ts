@@ -1608,8 +1608,7 @@ export type MutationDeleteViewArgs = {
 
 /** Write operations. Every payload has `userErrors`: expected errors, returned as data. */
 export type MutationSetNotificationsArgs = {
-  mail: ReadonlyArray<NotificationKind>;
-  webhook: ReadonlyArray<NotificationKind>;
+  choices: ReadonlyArray<NotificationChoiceInput>;
 };
 
 
@@ -2653,6 +2652,16 @@ export type NotificationChoice = {
   readonly webhook: Scalars['Boolean']['output'];
 };
 
+/** How you want to get one kind of notification. */
+export type NotificationChoiceInput = {
+  /** The kind. */
+  readonly kind: NotificationKind;
+  /** Whether to send it by e-mail. */
+  readonly mail: Scalars['Boolean']['input'];
+  /** Whether to post it to your webhook. */
+  readonly webhook: Scalars['Boolean']['input'];
+};
+
 /** Result of the mutations of notifications. */
 export type NotificationsPayload = {
   /** The notifications; null if the mutation was rejected. */
@@ -3166,6 +3175,7 @@ export type ResolversTypes = ResolversObject<{
   NotificationKind: NotificationKind;
   Notifications: ResolverTypeWrapper<Notifications>;
   NotificationChoice: ResolverTypeWrapper<NotificationChoice>;
+  NotificationChoiceInput: NotificationChoiceInput;
   NotificationsPayload: ResolverTypeWrapper<NotificationsPayload>;
   SendTestNotificationPayload: ResolverTypeWrapper<SendTestNotificationPayload>;
   CreateJobInput: CreateJobInput;
@@ -3313,6 +3323,7 @@ export type ResolversParentTypes = ResolversObject<{
   SingleSignOnPayload: SingleSignOnPayload;
   Notifications: Notifications;
   NotificationChoice: NotificationChoice;
+  NotificationChoiceInput: NotificationChoiceInput;
   NotificationsPayload: NotificationsPayload;
   SendTestNotificationPayload: SendTestNotificationPayload;
   CreateJobInput: CreateJobInput;
@@ -3715,7 +3726,7 @@ export type MutationResolvers<ContextType = GraphqlContext, ParentType extends R
   removeSingleSignOn?: Resolver<ResolversTypes['SingleSignOnPayload'], ParentType, ContextType>;
   saveView?: Resolver<ResolversTypes['SaveViewPayload'], ParentType, ContextType, RequireFields<MutationSaveViewArgs, 'name' | 'query'>>;
   deleteView?: Resolver<ResolversTypes['DeleteViewPayload'], ParentType, ContextType, RequireFields<MutationDeleteViewArgs, 'id'>>;
-  setNotifications?: Resolver<ResolversTypes['NotificationsPayload'], ParentType, ContextType, RequireFields<MutationSetNotificationsArgs, 'mail' | 'webhook'>>;
+  setNotifications?: Resolver<ResolversTypes['NotificationsPayload'], ParentType, ContextType, RequireFields<MutationSetNotificationsArgs, 'choices'>>;
   setNotificationWebhook?: Resolver<ResolversTypes['NotificationsPayload'], ParentType, ContextType, Partial<MutationSetNotificationWebhookArgs>>;
   sendTestNotification?: Resolver<ResolversTypes['SendTestNotificationPayload'], ParentType, ContextType>;
   revealWebhookSecret?: Resolver<ResolversTypes['RevealWebhookSecretPayload'], ParentType, ContextType, RequireFields<MutationRevealWebhookSecretArgs, 'id' | 'password'>>;

@@ -1,5 +1,6 @@
 /** The entries of the side bar for each role. */
 import {
+  IconBell,
   IconBuildingCommunity,
   IconChartBar,
   IconClockCog,
@@ -102,6 +103,13 @@ const organizationNavigation: readonly NavGroup[] = [
       members,
       { label: "Audit log", icon: IconClipboardList, to: "/audit", access: "members", onlyIn: "live" },
       security,
+      {
+        label: "Notifications",
+        icon: IconBell,
+        to: "/notifications",
+        access: "organization",
+        onlyIn: "live",
+      },
     ],
   },
 ];

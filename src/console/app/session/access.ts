@@ -5,7 +5,8 @@ import type { Session } from "./session.ts";
  * `operator`: operators of the service; `members`: owners and operators, who manage users; `integrations`: users who manage
  * keys and webhooks; `views`: users who save views; `simulator`: users who may change test jobs;
  * `import`: operators, and users of an agent that may import jobs; `usage`: requests are counted per organisation, and operators
- * have none; `endpoints`: users who create endpoints, which also belong to an organisation.
+ * have none; `endpoints`: users who create endpoints, which also belong to an organisation;
+ * `organization`: users of an organisation.
  */
 export type Access =
   | "anyone"
@@ -16,7 +17,8 @@ export type Access =
   | "simulator"
   | "usage"
   | "endpoints"
-  | "import";
+  | "import"
+  | "organization";
 
 const managesOwnIntegrations = ({ scopes, organization }: Session): boolean =>
   organization !== null && scopes.includes("webhooks:manage");
@@ -31,6 +33,7 @@ const accessRules: Readonly<Record<Access, (session: Session) => boolean>> = {
   endpoints: managesOwnIntegrations,
   import: ({ organization, scopes }) =>
     scopes.includes("jobs:write") && (organization === null || organization.can_import_jobs),
+  organization: ({ organization }) => organization !== null,
   simulator: ({ test_scopes: scopes }) => scopes.includes("jobs:write"),
 };
 

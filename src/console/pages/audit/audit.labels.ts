@@ -35,6 +35,8 @@ export const auditActionLabels: Readonly<Record<string, string>> = {
   "sso.connected": "Connected single sign-on",
   "sso.changed": "Changed single sign-on",
   "sso.removed": "Removed single sign-on",
+  "notifications.webhook_set": "Set a webhook for notifications",
+  "notifications.webhook_removed": "Removed a webhook for notifications",
   "user.renamed": "Changed their name",
   "passkey.added": "Added a passkey",
   "passkey.removed": "Removed a passkey",

@@ -1,0 +1,62 @@
+/** A user chooses notifications, saves a webhook after confirming their identity, and sends a test to it. */
+import { expect, it, onTestFinished, vi } from "vitest";
+import { sql } from "../../src/core/postgres/sql.ts";
+import { createTestUser } from "../support/accounts/session-client.ts";
+import { startConsole } from "../support/browser/shared-console.ts";
+import {
+  BROWSER_START_TIMEOUT_MS,
+  BROWSER_TIMEOUT_MS,
+  expectVisible,
+  openTab,
+} from "../support/browser/tabs.ts";
+import { startTestReceiver } from "../support/webhooks/receiver.ts";
+
+vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
+
+it("an owner chooses the late list, saves a webhook, and sees what a test returned", async () => {
+  const app = await startConsole();
+  const receiver = await startTestReceiver({ respond: () => ({ status: 404, body: "no_service" }) });
+  onTestFinished(() => receiver[Symbol.asyncDispose]());
+  const { id } = await app.createOrganization("agent");
+  const user = await createTestUser(app, { organizationId: id, role: "owner" });
+  const { page, pageErrors } = await openTab(app, { user });
+  await page.goto("/");
+  await page.getByRole("link", { name: "Notifications" }).click();
+  const box = (kind: string, name: string) =>
+    page.getByRole("group", { name: kind }).getByRole("checkbox", { name });
+  await expect.poll(() => box("Endpoint failing", "E-mail").isChecked()).toBe(true);
+  expect(await box("Late jobs", "Webhook").isDisabled()).toBe(true);
+
+  await app.database.query(sql`
+    update user_session set authenticated_at = now() - interval '11 minutes' where user_id = ${user.id}::uuid`);
+  await page.getByLabel("URL of the incoming webhook").fill(receiver.url);
+  await page.getByRole("button", { name: "Save webhook" }).click();
+  const dialog = page.getByRole("dialog", { name: "Confirm it’s you" });
+  await dialog.getByLabel("Password", { exact: true }).fill(user.password);
+  await dialog.getByRole("button", { name: "Confirm" }).click();
+  await expectVisible(page.getByText(`Messages go to 127.0.0.1:${receiver.port}.`));
+
+  await page.getByRole("button", { name: "Send a test" }).click();
+  await expectVisible(page.getByText("404: no_service"));
+  receiver.respond = () => ({ status: 200, body: "ok" });
+  await page.getByRole("button", { name: "Send a test" }).click();
+  await expectVisible(page.getByText("The test arrived: 200: ok"));
+  await expect.poll(() => page.getByText("The last message failed").count()).toBe(0);
+
+  await box("Late jobs", "Webhook").check();
+  await page.getByRole("button", { name: "Save choices" }).click();
+  await expectVisible(page.getByText("Notifications saved."));
+  await page.reload();
+  await expect.poll(() => box("Late jobs", "Webhook").isChecked()).toBe(true);
+  expect(await page.getByLabel("New URL of the incoming webhook").inputValue()).toBe("");
+  if (process.env["PICTURES"])
+    for (const [width, scheme] of [
+      [1440, "light"],
+      [390, "dark"],
+    ] as const) {
+      await page.setViewportSize({ width, height: 1100 });
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.screenshot({ path: `/tmp/notifications-${width}.png`, fullPage: true });
+    }
+  expect(pageErrors).toEqual([]);
+});
