@@ -45,45 +45,40 @@ export class NotificationWorker {
   async sweep(): Promise<void> {
     const { database, clock } = this.#deps;
     for (const due of await dueMornings(database, clock.now()))
-      await this.#try(due.organizationId, async () => this.#send(await this.#eventsOf(due)));
+      await this.#send(due, () => this.#eventsOf(due));
     await Promise.all(Array.from({ length: CONCURRENT_POSTS }, () => this.#postDue()));
   }
 
   /** Reminds of keys that expire within 7 days, and deletes notifications older than 30 days. */
   async remind(): Promise<void> {
     const { database, clock, pageUrl } = this.#deps;
-    for (const key of await expiringKeys(database, clock.now()))
-      await this.#try(key.organizationId, () =>
-        this.#send([
-          {
-            organizationId: key.organizationId,
-            kind: "key_expiring",
-            key: `${toTypedId("key", key.id)} ${key.expiresAt}`,
-            message: keyMessage(key, pageUrl),
-          },
-        ]),
-      );
+    for (const key of await expiringKeys(database, clock.now())) {
+      const { organizationId } = key;
+      const event = {
+        organizationId,
+        kind: "key_expiring",
+        key: `${toTypedId("key", key.id)} ${key.expiresAt}`,
+      } as const;
+      await this.#send(key, async () => [{ ...event, message: keyMessage(key, pageUrl) }]);
+    }
     const expired = { createdAt: { $lt: new Date(clock.now() - RETENTION_MS) } };
     await database.em().nativeDelete(Notification, expired);
   }
 
-  async #send(events: readonly NotificationEvent[]): Promise<void> {
-    const { database, notify } = this.#deps;
-    await database.transaction(async (tx) => {
-      for (const event of events) await notify(tx, event);
-    });
-  }
-
-  /** A failure leaves the others unaffected. The next sweep tries again. */
-  async #try(organizationId: string, work: () => Promise<void>): Promise<void> {
+  /** A failure is logged, so that the others are sent. The next sweep tries again. */
+  async #send(
+    { organizationId }: { readonly organizationId: string },
+    readEvents: () => Promise<NotificationEvent[]>,
+  ): Promise<void> {
+    const { database, notify, logger } = this.#deps;
     try {
-      await work();
+      const events = await readEvents();
+      await database.transaction(async (tx) => {
+        for (const event of events) await notify(tx, event);
+      });
     } catch (error) {
       const organization = toTypedId("org", organizationId);
-      this.#deps.logger.warn(
-        { organization, error: (error as Error).message },
-        "a notification was not sent",
-      );
+      logger.warn({ organization, error: (error as Error).message }, "a notification was not sent");
     }
   }
 

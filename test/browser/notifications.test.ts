@@ -32,7 +32,7 @@ it("an owner chooses the late list, saves a webhook, and sees what a test return
   await page.getByLabel("URL of the incoming webhook").fill(receiver.url);
   await page.getByRole("button", { name: "Save webhook" }).click();
   const dialog = page.getByRole("dialog", { name: "Confirm it’s you" });
-  await dialog.getByLabel("Password", { exact: true }).fill(user.password);
+  await dialog.getByLabel("Your password").fill(user.password);
   await dialog.getByRole("button", { name: "Confirm" }).click();
   await expectVisible(page.getByText(`Messages go to 127.0.0.1:${receiver.port}.`));
 
@@ -49,14 +49,6 @@ it("an owner chooses the late list, saves a webhook, and sees what a test return
   await page.reload();
   await expect.poll(() => box("Late jobs", "Webhook").isChecked()).toBe(true);
   expect(await page.getByLabel("New URL of the incoming webhook").inputValue()).toBe("");
-  if (process.env["PICTURES"])
-    for (const [width, scheme] of [
-      [1440, "light"],
-      [390, "dark"],
-    ] as const) {
-      await page.setViewportSize({ width, height: 1100 });
-      await page.emulateMedia({ colorScheme: scheme });
-      await page.screenshot({ path: `/tmp/notifications-${width}.png`, fullPage: true });
-    }
-  expect(pageErrors).toEqual([]);
+  // The browser reports the 403 that asked for the password.
+  expect(pageErrors).toEqual([expect.stringContaining("403 (Forbidden)")]);
 });

@@ -72,7 +72,7 @@ function ChoicesSection({ notifications, onChange }: NotificationsProps) {
         <Stack maw={520}>
           <FormAlert failure={submit.failure} />
           {choices.map(({ kind }, index) => (
-            <Fieldset key={kind} legend={kinds[kind].label}>
+            <Fieldset key={kind} legend={kinds[kind].label} styles={{ legend: { fontWeight: 600 } }}>
               <Text fz="sm" c="dimmed" mb="xs">
                 {kinds[kind].description}
               </Text>

@@ -110,6 +110,8 @@ const labels: Readonly<Record<string, string>> = {
   "webhooks.retention": "Delete old deliveries",
   "mails.sweep": "Send due e-mails",
   "mails.retention": "Delete old e-mails",
+  "notifications.sweep": "Send due notifications",
+  "notifications.remind": "Remind of expiring keys",
   "requests.retention": "Delete the old request log",
   "test-runs.step": "Next step of a test job",
   "test-runs.sweep": "Find due steps of test jobs",
