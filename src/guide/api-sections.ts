@@ -91,6 +91,7 @@ const queries = (heading: string): GuideSection => section("guide/graphql/querie
 const mutations = (heading: string): GuideSection => section("guide/graphql/mutations", heading);
 const members = section("guide/console", "Members");
 const singleSignOn = section("guide/single-sign-on", "Set it up");
+const notifications = section("guide/console", "Notifications");
 const accountRequests = section("operate/console", "Reviewing requests");
 const organizations = section("operate/console", "Organisations");
 const importing = section("operate/console", "Importing jobs");
@@ -122,6 +123,7 @@ export const rootFieldSections: Readonly<Record<string, GuideSection>> = {
   usage: section("guide/console", "Requests and usage"),
   auditLog: members,
   jobsToday: section("guide/console", "The dashboard"),
+  notifications,
   savedViews: section("guide/console", "Jobs"),
   organizations,
   organizationOverview: organizations,
@@ -153,6 +155,9 @@ export const rootFieldSections: Readonly<Record<string, GuideSection>> = {
   removeMember: members,
   setMemberRole: members,
   setTimeZone: members,
+  setNotifications: notifications,
+  setNotificationWebhook: notifications,
+  sendTestNotification: notifications,
   setSingleSignOn: singleSignOn,
   verifySingleSignOnDomain: singleSignOn,
   removeSingleSignOn: singleSignOn,

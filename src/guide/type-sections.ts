@@ -20,6 +20,7 @@ const principal = section("guide/authentication", "Check a key");
 const visibility = section("guide/authentication", "Who sees which jobs");
 const members = section("guide/console", "Members");
 const singleSignOn = section("guide/single-sign-on", "Set it up");
+const notifications = section("guide/console", "Notifications");
 const requests = section("guide/requests", "List requests");
 const run = section("guide/test-mode", "Run a job");
 const newEndpoint = section("guide/webhooks/endpoints", "Create an endpoint");
@@ -84,6 +85,10 @@ export const typeSections: Readonly<Record<string, GuideSection>> = {
   User: members,
   MemberRole: members,
   Invitation: members,
+  Notifications: notifications,
+  NotificationChoice: notifications,
+  NotificationChoiceInput: notifications,
+  NotificationKind: notifications,
   SingleSignOn: singleSignOn,
   SetSingleSignOnInput: singleSignOn,
   SavedView: section("guide/console", "Jobs"),

@@ -1,4 +1,4 @@
-/** What users have chosen to be notified of, and the notifications that they got. */
+/** The choices of users, and the notifications that were sent to them. */
 import { Migration } from "@mikro-orm/migrations";
 
 export class Notifications extends Migration {

@@ -1,4 +1,4 @@
-/** What users have chosen, and the notifications that they got. Both are deleted with the user. */
+/** The choices of users, and the notifications that were sent to them. Both are deleted with the user. */
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
 import { User } from "../organizations/api.ts";
 import { type NotificationKind, notificationKinds } from "./kinds.ts";

@@ -1,10 +1,10 @@
-/** What a user can be notified of, by whom, and how. */
+/** The kinds of notifications, and the roles that can choose them. */
 import type { UserRole } from "../organizations/api.ts";
 
 export const notificationKinds = ["endpoint_failing", "key_expiring", "late_jobs", "weekly_digest"] as const;
 export type NotificationKind = (typeof notificationKinds)[number];
 
-/** The roles that can choose a kind. Who loses the role gets no more of it. */
+/** The roles that can choose a kind. A user who loses the role gets no more of it. */
 export const rolesByKind: Readonly<Record<NotificationKind, readonly UserRole[]>> = {
   endpoint_failing: ["owner", "developer"],
   key_expiring: ["owner", "developer"],

@@ -1,4 +1,4 @@
-/** Who gets a notification now: the users whose role allows its kind, in live organisations that are not suspended. */
+/** The recipients of a notification: the users whose role allows its kind, in live organisations that are not suspended. */
 import type { Queryable } from "../core/postgres/database.ts";
 import { raw, sql, type Sql } from "../core/postgres/sql.ts";
 import { toIsoTime } from "../core/time.ts";
@@ -25,7 +25,7 @@ export interface Claim {
   /** A user gets one notification of a kind and key. */
   readonly key: string;
   readonly roles: readonly UserRole[];
-  /** For webhooks; null: there is nothing to say today. */
+  /** The text for webhooks; null: nothing is sent. */
   readonly text: string | null;
 }
 
@@ -118,14 +118,17 @@ export interface LeasedPost {
   readonly webhookUrl: string;
 }
 
-/** Leases the post that has been due the longest for `leaseMs`, or returns null. It checks again who may get it. */
+/**
+ * Leases the post that has been due the longest for `leaseMs`, or returns null. It checks again who may get it. A post of yesterday
+ * is not sent, for example when a suspension ends.
+ */
 export async function leasePost(on: Queryable, leaseMs: number): Promise<LeasedPost | null> {
   const kind = raw("waiting.kind");
   const [row] = await on.query<LeasedPost>(sql`
     update notification set attempts = notification.attempts + 1,
       due_at = clock_timestamp() + ${leaseMs}::int8 * interval '1 ms'
     from (select waiting.id, settings.webhook_url from notification waiting join (${USERS}) on usr.id = waiting.user_id
-      where waiting.due_at <= clock_timestamp() and ${byWebhook(kind)} and ${isAllowed(kind)}
+      where waiting.due_at <= clock_timestamp() and waiting.created_at > clock_timestamp() - interval '1 day' and ${byWebhook(kind)} and ${isAllowed(kind)}
       order by waiting.due_at limit 1 for update of waiting skip locked) due
     where notification.id = due.id
     returning notification.id, user_id as "userId", message, attempts, due.webhook_url as "webhookUrl"`);

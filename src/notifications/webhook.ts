@@ -9,7 +9,7 @@ const MAX_ANSWER = 100;
 
 export interface PostResult {
   readonly delivered: boolean;
-  /** What came back, such as `404: no_service`, or why nothing did. */
+  /** The status and the beginning of the body, such as `404: no_service`, or the reason of a failed request. */
   readonly answer: string;
 }
 

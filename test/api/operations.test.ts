@@ -2,6 +2,7 @@
 import {
   buildSchema,
   getNamedType,
+  getNullableType,
   type GraphQLField,
   type GraphQLInputType,
   isEnumType,
@@ -345,7 +346,8 @@ describe("the input of an operation", () => {
 function argumentsOf({ graphql: binding }: AnyOperation, { args }: GraphQLField<unknown, unknown>): string[] {
   const names = args.flatMap(({ name, type }) => {
     const named = getNamedType(type);
-    return isInputObjectType(named) ? Object.keys(named.getFields()) : [binding?.args?.[name] ?? name];
+    const isInput = isInputObjectType(named) && !isListType(getNullableType(type));
+    return isInput ? Object.keys(named.getFields()) : [binding?.args?.[name] ?? name];
   });
   return names.filter((name) => name !== "organizationId");
 }

@@ -36,7 +36,7 @@ export function createAlertNotifier({ notify, logger, pageUrl }: AlertDeps): Ale
     const guide = pageUrl("/guide/webhooks/troubleshooting");
     const message = buildAlert(alert, { page, guide });
     try {
-      // The change of the endpoint's state happens once, so each alert has a key of its own.
+      // The change of the endpoint's state happens once, so each alert has a new key.
       const event = { organizationId, kind: "endpoint_failing", key: newUuid(), message } as const;
       await tx.nested(() => notify(tx, event));
     } catch (error) {

@@ -349,5 +349,8 @@ describe("a webhook", () => {
     clock.jump(DAY_MS);
     expect(await posted()).toBe(4);
     expect(await view()).toMatchObject({ webhookFailure: null, webhookFailedAt: null });
+    const old = sql`update notification set message = 'old', due_at = now(), created_at = now() - interval '25 hours'`;
+    await app.database.query(old);
+    expect(await posted()).toBe(4);
   });
 });

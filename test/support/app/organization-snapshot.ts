@@ -22,6 +22,8 @@ const ownRows: Readonly<Record<string, string>> = {
   job: ofJobs,
   job_event: ofJobs,
   mail: "row.recipient in (select email from user_account where organization_id = $1)",
+  notification: ofUsers,
+  notification_settings: ofUsers,
   saved_view: ofUsers,
   sso_connection: ofOrganization,
   test_run: "row.agent_id = $1",
@@ -71,6 +73,7 @@ const MASKED_COLUMNS = new Set([
   "secrets",
   "transaction_id",
   "verification_token",
+  "webhook_url",
 ]);
 /** Written some time after a request, so they may or may not be there yet. */
 const IGNORED_COLUMNS = ["last_used_at", "last_seen_at"];

@@ -90,7 +90,7 @@ async function makeWebhooks(app: TestApp, { key }: TestOrganization): Promise<vo
   await app.database.query(sql`update webhook_endpoint set failing_since = now() - interval '1 hour'`);
 }
 
-/** Creates invitations with their mails and audit entries, saved views and account requests. */
+/** Creates invitations with their mails and audit entries, saved views, notifications and account requests. */
 async function makeAccounts(app: TestApp, owner: SignedInTestUser): Promise<void> {
   for (const n of [1, 2])
     await owner.queryData(
@@ -103,6 +103,8 @@ async function makeAccounts(app: TestApp, owner: SignedInTestUser): Promise<void
     insert into sso_connection (organization_id, issuer, client_id, client_secret, domain, verification_token)
     select organization_id, 'https://login.example', ${CANARY_MARKER}, 'sealed', 'canary.example', 'token'
     from user_account where id = ${owner.id}::uuid`);
+  await app.database.query(sql`
+    insert into notification_settings (user_id, webhook_failure) values (${owner.id}::uuid, ${CANARY_MARKER})`);
   for (const n of [1, 2]) {
     const body = JSON.stringify({
       email: `${CANARY_MARKER}-${n}@request.example`,

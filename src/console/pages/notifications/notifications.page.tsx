@@ -1,4 +1,4 @@
-/** Users choose which notifications they get, by e-mail and by a webhook of their own. */
+/** Users choose their notifications by e-mail and by webhook. */
 import { useMutation, useQuery } from "@apollo/client/react";
 import { Button, Checkbox, Fieldset, Group, Stack, Text } from "@mantine/core";
 import { useForm } from "@mantine/form";
@@ -34,7 +34,7 @@ export function NotificationsPage() {
   const notifications = data?.notifications;
   return (
     <>
-      <PageHeader title="Notifications" description="Choose what Waymark tells you, and how." />
+      <PageHeader title="Notifications" description="Choose your notifications, by e-mail and by webhook." />
       {notifications ? (
         <>
           <ChoicesSection notifications={notifications} onChange={reload} />
