@@ -20,6 +20,8 @@ import {
   type DispatcherFixture,
 } from "../../support/webhooks/dispatcher.fixture.ts";
 
+const pageUrl = (path: string) => `https://waymark.example${path}`;
+
 let rig: DispatcherFixture;
 let dispatcher: RunningDispatcher;
 let tellOfTrouble: AlertNotifier;
@@ -30,7 +32,6 @@ beforeAll(async () => {
   const { database } = rig.app;
   const mails = new MailService({ database, secretBox: testSecretBox, isSmtpConfigured: true });
   const logger = createLogger("silent");
-  const pageUrl = (path: string) => `https://waymark.example${path}`;
   tellOfTrouble = createAlertNotifier({ notify: createNotify({ mails, pageUrl }), logger, pageUrl });
   dispatcher = await rig.startDispatcher({ alertNotifier: tellOfTrouble });
   receiver = await startTestReceiver({ respond: () => ({ status: 500 }) });
