@@ -76,6 +76,7 @@ const subjectLabels: Readonly<Record<string, string>> = {
   sso: "Sign-in",
   user: "Sign-in",
   passkey: "Sign-in",
+  notifications: "Notifications",
   two_factor: "Sign-in",
   recovery_codes: "Sign-in",
   key: "API keys",
