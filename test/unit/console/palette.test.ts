@@ -18,7 +18,13 @@ const paths = (...of: Parameters<typeof palettePages>) => palettePages(...of).ma
 
 describe("the pages of the palette", () => {
   it("are those of the navigation, with the pages of Integrations", () => {
-    expect(paths(session("viewer"), "live")).toEqual(["/", "/jobs", "/members", "/security"]);
+    expect(paths(session("viewer"), "live")).toEqual([
+      "/",
+      "/jobs",
+      "/members",
+      "/security",
+      "/notifications",
+    ]);
     const developer = session("developer", ["jobs:read", "webhooks:manage"]);
     expect(paths(developer, "live")).toContain("/integrations/usage");
     expect(paths(developer, "live")).not.toContain("/integrations");
