@@ -29,6 +29,7 @@ const named: Record<string, readonly UserRole[]> = {
   removeSingleSignOn: ["owner", "operator"],
   setMemberRole: ["owner", "operator"],
   resetMemberTwoFactor: ["operator"],
+  viewAsOrganization: ["operator"],
   setTimeZone: ["owner"],
   invitations: ["owner", "operator"],
   saveView: ["owner", "dispatcher", "operator"],

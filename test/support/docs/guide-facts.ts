@@ -148,7 +148,7 @@ const guide = factsOf("docs/guide/", {
     "Getting access": [periods.registration, count(MIN_PASSWORD_LENGTH)],
     "Your first key": [periods.keyRotation, periods.keyRevocation],
     "Your first webhook": [periods.retention, duration(disableRules.live.afterMs)],
-    Jobs: [batchItems],
+    "Change many jobs": [batchItems],
     Members: [periods.invitation, count(MAX_NOTICES_PER_HOUR)],
     "Your own account": [duration("core/fresh-authentication#MAX_AUTHENTICATION_AGE_MS")],
   },
