@@ -157,7 +157,7 @@ describe("the mode of a session", () => {
     const { status, errors } = await send(owner, mode, VIEWER);
     expect([status, errors?.[0]?.message]).toEqual([
       400,
-      "x-waymark-mode must be one of live, test, test:agent, test:contractor",
+      "x-waymark-mode must be one of live, test, test:agent, test:contractor, partner",
     ]);
     const csv = `/console-api/jobs.csv?mode=${encodeURIComponent(mode)}`;
     expect((await app.call(csv, { headers: owner.headers })).status).toBe(400);
