@@ -91,7 +91,7 @@ describe("an owner", () => {
   });
 });
 
-const everyone = ["Dashboard", "Jobs", "Members", "Security"];
+const everyone = ["Dashboard", "Jobs", "Members", "Notifications", "Security"];
 
 it.each<[UserRole, { links: string[]; edits: boolean; views: boolean; refused: string[] }]>([
   ["developer", { links: ["Integrations"], edits: false, views: false, refused: ["/audit"] }],

@@ -100,6 +100,7 @@ it("offers only what the role may open and do, and sends no secret", async () =>
     "Jobs",
     "Members",
     "Security",
+    "Notifications",
     "Switch to test mode",
     "Colour scheme: Light",
     "Colour scheme: System",

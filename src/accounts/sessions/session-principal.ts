@@ -28,6 +28,8 @@ interface SessionGrant {
   readonly sessionExpiresAt: Date;
   /** When the user last entered the password, and a code with two-factor. */
   readonly authenticatedAt: Date;
+  /** True for an operator in the mode `partner`. The API rejects its mutations. */
+  readonly isReadOnly: boolean;
   /** The organisation that the operator can view in the mode `partner`. */
   readonly viewed: ViewedOrganization | null;
   readonly user: SignedInUser;

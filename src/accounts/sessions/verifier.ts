@@ -120,6 +120,7 @@ function asViewer({ viewed, ...principal }: SessionPrincipal): SessionPrincipal 
     ...principal,
     scopes: scopesOf("viewer", "live"),
     user: { ...principal.user, role: "viewer" },
+    isReadOnly: true,
     viewed: null,
     organizationId,
     organizationName,
@@ -143,6 +144,7 @@ function toPrincipal(row: SessionRow, twoFactorPolicy: TwoFactorPolicy): Session
     sessionId: row.id,
     sessionExpiresAt: new Date(row.expires_at),
     authenticatedAt: new Date(row.authenticated_at),
+    isReadOnly: false,
     viewed: row.viewed,
     user: {
       id: row.user_id,

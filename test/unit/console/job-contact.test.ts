@@ -32,6 +32,6 @@ describe("the contact of a recipient", () => {
 
 it("searches a map for an address of several lines", () => {
   expect(new URL(mapUrl("5 Mill Lane\r\n\r\nLeeds & more ", null)).searchParams.get("query")).toBe(
-    "5 Mill Lane, Leeds & more ",
+    "5 Mill Lane, Leeds & more",
   );
 });

@@ -59,9 +59,9 @@ const DEEP =
 
 describe("introspection", () => {
   // evidence: introspection-standard-query-cost
-  it("by the standard query costs at most 700 of 1000, so that the schema can grow", () => {
+  it("by the standard query costs at most 800 of 1000, so that the schema can grow", () => {
     expect(costOf(standard)).toBeGreaterThan(300);
-    expect(costOf(standard)).toBeLessThanOrEqual(700);
+    expect(costOf(standard)).toBeLessThanOrEqual(800);
     expect(planFor(standard)).toMatchObject({ depth: 6, introspection: [{ path: "__schema" }] });
   });
 

@@ -6,7 +6,7 @@ import { getArgumentValues, isLeafType, type GraphQLResolveInfo, type GraphQLSch
 import { limits, tooExpensive } from "./limits.ts";
 import type { PlannedField } from "./operation-plan.ts";
 
-/** Schema values are in memory, so 20 of them cost 1. The standard introspection query costs about half of the limit. */
+/** Schema values are in memory, so 20 of them cost 1. The standard introspection query costs about seven tenths of the limit. */
 const VALUES_PER_POINT = 20;
 const MAX_VALUES = limits.cost * VALUES_PER_POINT;
 

@@ -11,10 +11,10 @@ import {
 import { keyRequired } from "../../../api-keys/api.ts";
 import { type RateLimitClass, type RateLimits, takeTokens } from "../../../rate-limits/api.ts";
 import { unknownNames } from "../../../core/did-you-mean.ts";
-import { badRequest, type Problem } from "../../../core/errors.ts";
+import { AppError, badRequest, type Problem } from "../../../core/errors.ts";
 import { costOf } from "./cost.ts";
 import type { ShareKind } from "../../partner-shares.ts";
-import { rateLimitSubjectOf } from "../authenticated-principal.ts";
+import { isSessionPrincipal, rateLimitSubjectOf } from "../authenticated-principal.ts";
 import { sizeProblem } from "./input-limits.ts";
 import { checkLimit } from "./limits.ts";
 import { planOf, type OperationPlan } from "./operation-plan.ts";
@@ -57,10 +57,16 @@ export async function guardOperation(
   const { principal } = request;
   const plan = planOf(schema, requested.document, requested.operation);
   if (!principal && (isProduction || plan.rootFields.length > 0)) throw keyRequired();
+  const isMutation = plan.kind === OperationTypeNode.MUTATION;
+  if (isMutation && principal && isSessionPrincipal(principal) && principal.isReadOnly)
+    throw new AppError(
+      "ForbiddenException",
+      "You view a partner, and can change nothing. Stop viewing first",
+    );
   assertTransport(plan, request);
   checkKey(plan, request);
   const measured = measureOperation(schema, plan, requested);
-  if (principal && plan.kind === OperationTypeNode.MUTATION)
+  if (principal && isMutation)
     for (const tokens of tokensOf(plan))
       await takeTokens(limits, rateLimitSubjectOf(principal), tokens, request.setHeader);
   return measured;
