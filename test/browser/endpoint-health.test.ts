@@ -2,7 +2,6 @@
 import { expect, it, vi } from "vitest";
 import { fromTypedId, newUuid } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
-import { eventually } from "../support/eventually.ts";
 import { createTestUser } from "../support/accounts/session-client.ts";
 import { findPageProblems } from "../support/browser/axe.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
@@ -65,39 +64,5 @@ it("shows the cause of 45 waiting deliveries, and within 15 s that they were del
   await expectVisible(
     page.getByRole("row").filter({ hasText: UNREACHABLE_URL }).getByText("0 %", { exact: true }),
   );
-  expect(pageErrors).toEqual([]);
-});
-
-it("shows failing deliveries in one step, and replays three of them", async () => {
-  const { app, user, uuid } = await createFailingEndpoint(6);
-  await app.database.query(sql`
-    update webhook_delivery set status = 'failed', outcome = 'http_503', attempts = 10, finished_at = now() where status = 'pending'
-      and id in (select id from webhook_delivery where endpoint_id = ${uuid} order by id desc limit 3)`);
-  const { page, pageErrors } = await openTab(app, { user });
-  await page.goto("/integrations/deliveries");
-  const rows = page.getByRole("table", { name: "Deliveries" }).getByRole("row");
-  await expectVisible(rows.nth(6));
-  await page.getByRole("combobox", { name: "Status" }).click();
-  await page.getByRole("option", { name: "Retrying" }).click();
-  await expectVisible(rows.filter({ hasText: "84 ms" }));
-  await eventually(async () => expect(await rows.count()).toBe(2));
-
-  await page.goto("/integrations/deliveries?response=http_5xx&time=hour");
-  await eventually(async () => expect(await rows.count()).toBe(5));
-  for (const nth of [1, 2, 3]) await rows.nth(nth).getByRole("checkbox").check();
-  expect(await findPageProblems(page)).toEqual([]);
-  await page
-    .getByRole("region", { name: "Selected deliveries" })
-    .getByRole("button", { name: "Replay" })
-    .click();
-  const dialog = page.getByRole("dialog");
-  await dialog.getByRole("button", { name: "Replay" }).click();
-  await expectVisible(dialog.getByText("3 deliveries replayed."));
-  expect(await findPageProblems(page)).toEqual([]);
-  await dialog.getByRole("button", { name: "Close" }).last().click();
-  expect(await page.getByRole("region", { name: "Selected deliveries" }).count()).toBe(0);
-  const [replays] = await app.database.query(sql`
-    select count(*)::int as count from webhook_delivery where endpoint_id = ${uuid} and origin = 'replay'`);
-  expect(replays).toEqual({ count: 3 });
   expect(pageErrors).toEqual([]);
 });
