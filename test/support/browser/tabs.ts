@@ -15,6 +15,7 @@ const SNAPSHOT_TIMEOUT_MS = 5_000;
 const MAX_SNAPSHOT_CHARACTERS = 5_000;
 
 export const DESKTOP = { width: 1280, height: 800 };
+export const TABLET = { width: 768, height: 1024 };
 export const PHONE = { width: 360, height: 740 };
 
 type ConsoleApp = Pick<AppInstance, "call" | "url">;

@@ -56,6 +56,8 @@ export function Dialog(props: DialogProps) {
       {...(size && { size })}
       {...(isDrawer && { position: "right" as const })}
       classNames={{ content: className ?? "" }}
+      // Otherwise a second banner beside that of the page.
+      attributes={{ header: { role: "none" } }}
       returnFocus={false}
       withCloseButton={!isShownOnce}
       closeOnEscape={!isShownOnce}

@@ -43,7 +43,7 @@ export function EndpointActions({ endpoint, onTested }: EndpointActionsProps) {
       <Button variant="default" onClick={() => (isActive ? pausing : resuming).open(endpoint)}>
         {isActive ? "Pause" : "Resume"}
       </Button>
-      <Menu>
+      <Menu withinPortal={false}>
         <Menu.Target>
           <ActionIcon variant="default" size={36} aria-label="More actions">
             <IconDots size={18} aria-hidden="true" />

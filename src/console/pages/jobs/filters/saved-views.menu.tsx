@@ -30,7 +30,7 @@ export function SavedViewsMenu({ search, onGo }: SavedViewsMenuProps) {
   const close = (): void => setDialog(null);
   return (
     <>
-      <Menu>
+      <Menu withinPortal={false}>
         <Menu.Target>
           <Button
             variant="default"

@@ -44,7 +44,7 @@ export function ExportMenu({ search, table: { listVariables, page }, labels }: E
     });
   return (
     <>
-      <Menu>
+      <Menu withinPortal={false}>
         <Menu.Target>
           <Button variant="default" leftSection={<IconDownload size={16} aria-hidden="true" />}>
             Export
@@ -73,7 +73,7 @@ export function ExportMenu({ search, table: { listVariables, page }, labels }: E
 
 function Description({ children }: { children: string }) {
   return (
-    <Text component="span" display="block" fz="xs" c="dimmed">
+    <Text component="span" display="block" fz="xs">
       {children}
     </Text>
   );
