@@ -1,5 +1,5 @@
 /** `npx node scripts/take-screenshots.ts`: takes the screenshots of the pages on the console from the demo. */
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,6 +17,8 @@ interface Shot {
   name: string;
   /** Path to open, or actions that lead there from the previous page. */
   target: string | ((page: Page) => Promise<void>);
+  /** Shows only the dialog, because little of the page is beside it. */
+  isDrawer?: true;
 }
 
 const signedOutShots: readonly Shot[] = [
@@ -34,7 +36,13 @@ const organizationShots = (endpointId: string): readonly Shot[] => [
       await follow(page, page.getByRole("link", { name: "Open full page" }));
     },
   },
-  { name: "job-edit", target: (page) => page.getByRole("button", { name: "Edit" }).click() },
+  {
+    name: "job-edit",
+    target: (page) => page.getByRole("button", { name: "Edit" }).click(),
+    isDrawer: true,
+  },
+  { name: "reschedule", target: previewReschedule, isDrawer: true },
+  { name: "export", target: openExportMenu },
   { name: "keys", target: "/integrations/keys" },
   { name: "key-new", target: createKey },
   { name: "endpoints", target: "/integrations/endpoints" },
@@ -54,9 +62,11 @@ const organizationShots = (endpointId: string): readonly Shot[] => [
   { name: "requests", target: "/integrations/requests" },
   { name: "usage", target: "/integrations/usage" },
   { name: "members", target: "/members" },
-  { name: "member-invite", target: (page) => page.getByRole("button", { name: "Invite" }).click() },
   { name: "security", target: "/security" },
 ];
+
+/** Changes jobs, so that the dashboard would show these changes. */
+const bulkEditShots: readonly Shot[] = [{ name: "bulk-edit", target: changeLateJobs, isDrawer: true }];
 
 /** The first one creates the jobs of the others. */
 const testModeShots: readonly Shot[] = [
@@ -82,7 +92,7 @@ const operatorShotsAfterApproval: readonly Shot[] = [
     name: "operator-organization",
     target: (page) => follow(page, page.getByRole("row").getByRole("link", { name: "Northwind Agency" })),
   },
-  { name: "operator-import", target: "/import" },
+  { name: "operator-import", target: chooseImportFile },
   { name: "operator-statuses", target: "/operator/statuses" },
   { name: "operator-endpoints", target: "/operator/endpoints" },
   { name: "operator-audit", target: "/operator/audit" },
@@ -108,14 +118,60 @@ async function createKey(page: Page): Promise<void> {
     code.textContent = code.textContent.replace(/wmk_\\w{8}_[\\w-]+/g, "wmk_" + "•".repeat(57))`);
 }
 
+async function openLateJobs(page: Page): Promise<void> {
+  await page.goto("/jobs?late=true");
+  await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+}
+
+async function previewReschedule(page: Page): Promise<void> {
+  await openLateJobs(page);
+  await page.getByRole("button", { name: "Reschedule" }).click();
+  const inTwoDays = new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10);
+  await page.getByLabel("New date").fill(inTwoDays);
+  await page.getByRole("button", { name: "Preview" }).click();
+  await page.getByText(/no longer late/).waitFor();
+}
+
+async function openExportMenu(page: Page): Promise<void> {
+  await page.goto("/jobs?late=true");
+  await page.getByText(/jobs in total/).waitFor();
+  await page.getByRole("button", { name: "Export" }).click();
+  await page.getByRole("menuitem", { name: "For re-import" }).waitFor();
+}
+
+async function changeLateJobs(page: Page): Promise<void> {
+  await openLateJobs(page);
+  await page.getByRole("button", { name: /^Select all .* that match$/ }).click();
+  await page.getByRole("button", { name: "Edit", exact: true }).click();
+  await page.getByRole("combobox", { name: "Field to change" }).fill("Instructions");
+  await page.getByRole("option", { name: "Instructions" }).click();
+  await page.getByLabel("Instructions", { exact: true }).fill("Phone the recipient before you come");
+  await page.getByRole("button", { name: "Preview" }).click();
+  await page.getByRole("button", { name: /^Change .* jobs$/ }).click();
+  await page.getByText(/^[\d,]+ jobs changed$/).waitFor();
+  await page.getByText(/^Changed: /).click();
+}
+
+const IMPORT_ROWS = [
+  "Tracking;Recipient;Phone;Address;Pieces;Date",
+  "HP-20611;Harbour Pharmacy;+44 20 7946 0123;5 Mill Lane;2;31/12/2026",
+  "HP-20612;Zoë Lindqvist;+44 20 7946 0188;12 Quay Street;1;31/12/2026",
+];
+
+async function chooseImportFile(page: Page): Promise<void> {
+  await page.goto("/import");
+  const buffer = Buffer.from(IMPORT_ROWS.join("\r\n"));
+  await page.getByLabel("File to import").setInputFiles({ name: "orders.csv", mimeType: "text/csv", buffer });
+  await page.getByText("Columns of orders.csv").waitFor();
+}
+
 async function runTestJob(page: Page): Promise<void> {
   await page.goto("/simulator");
   await page.getByRole("button", { name: "Switch to test mode" }).click();
-  const jobs = page.getByRole("region", { name: "Test jobs" });
-  const links = jobs.getByRole("link", { name: /^TEST-/ });
   await page.getByLabel("Recipient").fill("Harbour Street Bakery");
   await page.getByRole("button", { name: "Create jobs" }).click();
-  await links.first().waitFor();
+  // Until the new job is selected, a run would be that of an earlier job.
+  await page.waitForURL(/[?&]job=TEST-/);
   const run = page.getByRole("region", { name: "Run a job" });
   await run.getByRole("button", { name: "Start run" }).click();
   await run.getByText("Run finished").waitFor();
@@ -137,17 +193,19 @@ async function followLink(page: Page): Promise<void> {
 
 class Camera {
   readonly #page: Page;
+  readonly #folder: string;
 
-  constructor(page: Page) {
+  constructor(page: Page, folder: string) {
     this.#page = page;
+    this.#folder = folder;
   }
 
   async take(shots: readonly Shot[], suffix = ""): Promise<void> {
-    for (const { name, target } of shots) {
+    for (const { name, target, isDrawer } of shots) {
       await (typeof target === "string" ? this.#page.goto(target) : target(this.#page));
       await waitUntilSettled(this.#page);
-      await this.#page.screenshot({
-        path: join(OUTPUT_FOLDER, `${name}${suffix}.png`),
+      await (isDrawer ? this.#page.getByRole("dialog") : this.#page).screenshot({
+        path: join(this.#folder, `${name}${suffix}.png`),
         animations: "disabled",
         caret: "hide",
       });
@@ -188,21 +246,25 @@ async function signIn(context: BrowserContext, { email, password }: Login): Prom
   return page;
 }
 
-async function takeAllShots(browser: Browser, demo: Demo, endpointId: string): Promise<void> {
-  const { agent, operator: operatorLogin } = demo.logins;
-  await new Camera(await (await openContext(browser, demo)).newPage()).take(signedOutShots);
+/** Saves the pictures in the folder. */
+async function takeAllShots(browser: Browser, demo: Demo, endpointId: string, folder: string): Promise<void> {
+  const { agent, operator } = demo.logins;
+  const open = async (login: Login, appearance?: Appearance): Promise<Camera> =>
+    new Camera(await signIn(await openContext(browser, demo, appearance), login), folder);
+  await new Camera(await (await openContext(browser, demo)).newPage(), folder).take(signedOutShots);
   const agentShots = organizationShots(endpointId);
-  await new Camera(await signIn(await openContext(browser, demo), agent)).take(agentShots);
   const selectShots = (...names: string[]): Shot[] => agentShots.filter(({ name }) => names.includes(name));
-  const dark = await signIn(await openContext(browser, demo, { colorScheme: "dark" }), agent);
-  await new Camera(dark).take(selectShots("dashboard"), "-dark");
-  const phone = await signIn(await openContext(browser, demo, { viewport: PHONE }), agent);
-  await new Camera(phone).take(selectShots("dashboard", "jobs"), "-phone");
-  const desktop = await signIn(await openContext(browser, demo), agent);
-  await new Camera(desktop).take(testModeShots);
-  await new Camera(dark).take(testModeShots.slice(0, 1), "-dark");
-  await new Camera(phone).take(testModeShots.slice(0, 1), "-phone");
-  const operatorCamera = new Camera(await signIn(await openContext(browser, demo), operatorLogin));
+  const desktop = await open(agent);
+  await desktop.take(agentShots);
+  const dark = await open(agent, { colorScheme: "dark" });
+  await dark.take(selectShots("dashboard"), "-dark");
+  const phone = await open(agent, { viewport: PHONE });
+  await phone.take(selectShots("dashboard", "jobs"), "-phone");
+  await desktop.take(bulkEditShots);
+  await desktop.take(testModeShots);
+  await dark.take(testModeShots.slice(0, 1), "-dark");
+  await phone.take(testModeShots.slice(0, 1), "-phone");
+  const operatorCamera = await open(operator);
   await operatorCamera.take(operatorShots);
   await operatorCamera.take(operatorShotsAfterApproval);
 }
@@ -216,9 +278,12 @@ async function main(): Promise<void> {
   const demo = opened.use(await startDemo(folder));
   const endpointId = await populateDemo(demo, receiver.url);
   const browser = opened.adopt(await launchChromium(), (one) => one.close());
+  const pictures = join(folder, "pictures");
+  await mkdir(pictures);
+  await takeAllShots(browser, demo, endpointId, pictures);
+  // The former pictures stay until all new ones are taken.
   await rm(OUTPUT_FOLDER, { recursive: true, force: true });
-  await mkdir(OUTPUT_FOLDER, { recursive: true });
-  await takeAllShots(browser, demo, endpointId);
+  await cp(pictures, OUTPUT_FOLDER, { recursive: true });
 }
 
 await main();

@@ -1,4 +1,4 @@
-/** What people come to the console for, and in how many steps they get it done once a page is open. */
+/** The tasks of people in the console, and the most steps that each may take from its first page. */
 import { Readable } from "node:stream";
 import type { Page } from "playwright-core";
 import { beforeAll, expect, it, onTestFinished, vi } from "vitest";
@@ -300,7 +300,7 @@ it("sees which partner is in trouble, and why, in 1 step", async () => {
   await expectVisible(own.getByRole("link", { name: UNREACHABLE_URL }));
 });
 
-/** Since so long ago that it is the first in the list. */
+/** It failed before all endpoints of other tests, which makes it the first in the list. */
 async function disableEndpoint({ id }: TestOrganization): Promise<void> {
   await app.database.query(sql`
     insert into webhook_endpoint (id, organization_id, url, secrets, created_by, status, disabled_reason, status_since)

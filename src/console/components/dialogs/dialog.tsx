@@ -56,7 +56,7 @@ export function Dialog(props: DialogProps) {
       {...(size && { size })}
       {...(isDrawer && { position: "right" as const })}
       classNames={{ content: className ?? "" }}
-      // Otherwise a second banner beside that of the page.
+      // A header without a role would be a second banner of the page.
       attributes={{ header: { role: "none" } }}
       returnFocus={false}
       withCloseButton={!isShownOnce}
