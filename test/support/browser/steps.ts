@@ -28,9 +28,8 @@ export function limitSteps(page: Page, most: number): StepLimitedUser {
     chooseFile: (input, name, content) =>
       step(() => input.setInputFiles({ name, mimeType: "text/csv", buffer: Buffer.from(content) })),
     async download(target) {
-      const file = page.waitForEvent("download");
-      await step(() => target.click());
-      return await readFile(await (await file).path());
+      const [file] = await Promise.all([page.waitForEvent("download"), step(() => target.click())]);
+      return await readFile(await file.path());
     },
   };
 }
