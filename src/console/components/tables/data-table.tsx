@@ -1,11 +1,11 @@
 /**
- * A table that becomes a list of cards on a small screen. Explicit ARIA roles keep it a table for screen readers
- * either way.
+ * A table whose headings stay visible, and that becomes a list of cards or lines on a phone. Explicit ARIA roles keep
+ * it a table for screen readers either way.
  */
 /* oxlint-disable jsx-a11y/no-redundant-roles, jsx-a11y/no-interactive-element-to-noninteractive-role -- see above */
 import { UnstyledButton } from "@mantine/core";
 import { IconArrowDown, IconArrowsSort, IconArrowUp } from "@tabler/icons-react";
-import type { ReactNode } from "react";
+import { useEffect, useRef, type ReactNode, type RefObject } from "react";
 import classes from "./data-table.module.css";
 
 export interface ColumnSort {
@@ -28,6 +28,8 @@ export interface Column<Row> {
   /** A column of buttons. Its heading is visually hidden. */
   isActions?: boolean;
   sort?: ColumnSort;
+  /** Where rows are lines on a phone: on the first line, on the second without its heading, or not at all. Default: below, with its heading. */
+  onPhone?: "first" | "second" | "hidden";
 }
 
 interface DataTableProps<Row> {
@@ -41,6 +43,8 @@ interface DataTableProps<Row> {
   isCurrent?: (row: Row) => boolean;
   /** Greys out the rows while new ones load. */
   isStale?: boolean;
+  /** What a row becomes on a phone. Default: a card. */
+  phone?: "cards" | "lines";
 }
 
 export function DataTable<Row>({
@@ -51,9 +55,12 @@ export function DataTable<Row>({
   isSelected,
   isCurrent,
   isStale = false,
+  phone = "cards",
 }: DataTableProps<Row>) {
+  const frame = useRef<HTMLDivElement>(null);
+  useScrollIfWide(frame);
   return (
-    <div className={classes.frame}>
+    <div ref={frame} className={classes.frame} data-phone={phone}>
       <table className={classes.table} role="table" aria-label={caption} aria-busy={isStale}>
         <thead role="rowgroup">
           <tr role="row">
@@ -79,6 +86,25 @@ export function DataTable<Row>({
       </table>
     </div>
   );
+}
+
+/** Only a table that is too wide scrolls inside its frame: headings stick to what scrolls, which should be the page. */
+function useScrollIfWide(frame: RefObject<HTMLDivElement | null>): void {
+  useEffect(() => {
+    const element = frame.current;
+    const table = element?.firstElementChild;
+    if (!element || !table) return undefined;
+    const observer = new ResizeObserver(() => {
+      // Of the frame with its scroll bar, which would otherwise change the answer.
+      const isWide = table.clientWidth > element.offsetWidth;
+      if (isWide === element.hasAttribute("data-wide")) return;
+      element.toggleAttribute("data-wide", isWide);
+      element.querySelector("tr[aria-current]")?.scrollIntoView({ block: "nearest" });
+    });
+    observer.observe(element);
+    observer.observe(table);
+    return () => observer.disconnect();
+  }, [frame]);
 }
 
 function HeaderCell<Row>({ column }: { column: Column<Row> }) {
@@ -113,7 +139,7 @@ function SortButton({ header, sort }: { header: string; sort: ColumnSort }) {
 }
 
 function BodyCell<Row>({ column, row }: { column: Column<Row>; row: Row }) {
-  const { align = "start", isTitle = false, isActions = false } = column;
+  const { align = "start", isTitle = false, isActions = false, onPhone } = column;
   return (
     <td
       role="cell"
@@ -121,6 +147,7 @@ function BodyCell<Row>({ column, row }: { column: Column<Row>; row: Row }) {
       data-title={isTitle || undefined}
       data-actions={isActions || undefined}
       data-label={isTitle || isActions ? undefined : column.header}
+      data-on-phone={onPhone}
     >
       {column.cell(row)}
     </td>

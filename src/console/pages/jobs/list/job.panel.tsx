@@ -22,7 +22,7 @@ export function JobPanel({ markingNumber, list, onClose }: JobPanelProps) {
   const section = useRef<HTMLElement>(null);
   useReturnFocus(true, section);
   return (
-    <section ref={section} aria-label={`Job ${markingNumber}`} className={classes.jobPanel} data-panel>
+    <section ref={section} aria-label={`Job ${markingNumber}`} className={classes.jobPanel}>
       <Group justify="space-between" className={classes.jobPanelBar}>
         <ButtonLink
           to="/jobs/$markingNumber"

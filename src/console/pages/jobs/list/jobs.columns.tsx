@@ -71,12 +71,21 @@ export const columnDefinitions: Record<ColumnId, ColumnDefinition> = {
   updatedAt: { header: "Updated", sort: "updated_at", cell: (job) => <Timestamp value={job.updatedAt} /> },
 };
 
+/** Of a job on a phone. Other columns are shown there if the user chose them. */
+const PHONE_LINES: Partial<Record<ColumnId, "first" | "second">> = {
+  status: "first",
+  due: "second",
+  recipientName: "second",
+  agent: "second",
+  contractor: "second",
+};
+
 function Due({ job }: { job: JobRowFragment }) {
   const today = useToday();
   const due = dueDay(job);
   if (due === null) return emptyCell;
   return (
-    <span className={classes.due}>
+    <span className={classes.due} data-whole>
       <Day value={due} />
       {isLate(job, today) && <span className={classes.late}>Late</span>}
     </span>
@@ -135,7 +144,14 @@ export function jobColumns({ list, shown, labels, sortOf, onOpen }: JobColumnsOp
   };
   const others = COLUMNS.filter((id) => shown.includes(id)).map((id): JobColumn => {
     const { header, align, sort, cell } = columnDefinitions[id];
-    return { id, header, align, sort: sort && sortOf(sort), cell: (job) => cell(job, labels) };
+    return {
+      id,
+      header,
+      align,
+      sort: sort && sortOf(sort),
+      cell: (job) => cell(job, labels),
+      onPhone: PHONE_LINES[id] ?? (list.columns ? undefined : "hidden"),
+    };
   });
   return [markingNumber, ...others];
 }

@@ -47,7 +47,7 @@ export function JobsPage() {
       />
     );
   return (
-    <div className={classes.split} data-open={job !== undefined || undefined}>
+    <div className={classes.split} data-open={job !== undefined || undefined} data-full-width>
       <div>
         <JobsList search={listSearch} panel={panel} />
       </div>

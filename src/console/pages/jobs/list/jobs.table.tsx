@@ -83,6 +83,7 @@ export function JobsTable(props: JobsTableProps) {
         isSelected={({ markingNumber }) => selection?.has(markingNumber) ?? false}
         isCurrent={({ markingNumber }) => markingNumber === panel.job}
         isStale={isStale}
+        phone="lines"
       />
       <CursorPager
         pageInfo={page.pageInfo}
