@@ -25,6 +25,7 @@ const mappers = {
   AccountRequest: "../nodes.ts#AccountRequestNode",
   AccountRequestNote: "../../../accounts/api.ts#AccountRequestNote as NoteEntity",
   AuditEntry: "../../../audit/api.ts#AuditEntryView",
+  SavedView: "../nodes.ts#SavedViewNode",
   Invitation: "../nodes.ts#InvitationNode",
   ApiKey: "../../../api-keys/api.ts#ApiKeyView",
   WebhookEndpoint: "../../../webhooks/api.ts#EndpointView",

@@ -12,7 +12,6 @@ import {
   type Operation,
   operation,
   owner,
-  type RequestPrincipal,
 } from "../operations/operation.ts";
 import { none } from "../operations/schemas.ts";
 import { userRoles } from "../organizations/api.ts";
@@ -50,12 +49,6 @@ const ofOrganization = { access: { ...owner, role: ["owner"] }, fresh: false } a
 /** Saved views are a tool of those who work on jobs. */
 const dispatcher: Access = { role: ["owner", "dispatcher", "operator"], scopes: [] };
 const ofDispatcher = { access: dispatcher, fresh: false } as const;
-
-/** The UUID of a signed-in user. */
-function idOf({ actor }: RequestPrincipal): string {
-  invariant(actor.id, "the operation names roles of users");
-  return actor.id;
-}
 
 export const memberOperations: readonly Operation<Services>[] = [
   operation({
@@ -186,14 +179,21 @@ export const memberOperations: readonly Operation<Services>[] = [
     name: "saveView",
     graphql: { subject: "name" },
     input: z.object({ name: savedViewNameField, query: savedViewQuery }),
-    run: ({ views }, user, view) => views.save(idOf(user), view),
+    run: ({ views }, user, view) => views.save(user, view),
+  }),
+  operation({
+    ...ofDispatcher,
+    name: "shareView",
+    params: byId,
+    input: z.object({ isShared: z.boolean() }),
+    run: ({ views }, user, { id, isShared }) => views.share(user, id, isShared),
   }),
   operation({
     ...ofDispatcher,
     name: "deleteView",
     params: byId,
     async run({ views }, user, { id }) {
-      await views.delete(idOf(user), id);
+      await views.delete(user, id);
       return id;
     },
   }),

@@ -1,4 +1,4 @@
-/** A user's saved view of the console's jobs table. Deleted with the user. */
+/** A user's saved view of the console's jobs table, also a shared one. Deleted with the user. */
 import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
 import { User } from "../organizations/api.ts";
 
@@ -11,6 +11,8 @@ export const SavedView = defineEntity({
     name: p.text(),
     /** The query string of the page's URL: filters, order and columns. */
     query: p.text(),
+    /** All of the user's organisation see it, or all operators. */
+    isShared: p.boolean().default(false),
     createdAt: p.datetime(3).defaultRaw("now()"),
     updatedAt: p.datetime(3).defaultRaw("now()"),
   },

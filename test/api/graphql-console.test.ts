@@ -1,6 +1,7 @@
 /** GraphQL fields used only by the console: saved views, secrets, organisations and failing endpoints. */
 import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
+import { SESSION_MODE_HEADER } from "../../src/accounts/api.ts";
 import { fromTypedId, toTypedId } from "../../src/core/ids.ts";
 import { raw, sql } from "../../src/core/postgres/sql.ts";
 import { createSignedInUser, signInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
@@ -54,6 +55,72 @@ describe("savedViews", () => {
     expect((await person.queryData(REMOVE, { id: "viw_x" })).deleteView).toEqual(missing);
     expect((await person.queryData(REMOVE, { id })).deleteView).toEqual({ id, userErrors: [] });
     expect((await person.queryData(REMOVE, { id })).deleteView).toEqual(missing);
+  });
+
+  describe("that are shared", () => {
+    const SHARE = `mutation ($id: ID!, $isShared: Boolean!) {
+      shareView(id: $id, isShared: $isShared) { view { isShared } userErrors { code field } } }`;
+    const OWNERS = "{ savedViews { name isShared owner { id } } }";
+    const share = async (person: SignedInTestUser, id: string, isShared = true) =>
+      (await person.queryData(SHARE, { id, isShared })).shareView;
+    const names = async (person: SignedInTestUser) =>
+      (await person.queryData(VIEWS)).savedViews.map(({ name }: { name: string }) => name);
+    const refused = (code: string, field: string | null = "id") => ({ userErrors: [{ code, field }] });
+
+    async function openTeam() {
+      const { id: organization } = await app.createOrganization("agent");
+      const author = await createSignedInUser(app, organization, "dispatcher");
+      const { id } = (await save(author, "team")).view;
+      await save(author, "private");
+      return {
+        author,
+        id,
+        colleague: await createSignedInUser(app, organization, "dispatcher"),
+        owner: await createSignedInUser(app, organization),
+      };
+    }
+
+    it("are visible in their organisation, also in test mode, and in no other", async () => {
+      const team = await openTeam();
+      const isPrivate = refused("NOT_FOUND");
+      expect(await share(team.owner, team.id)).toMatchObject(isPrivate);
+      expect(await share(team.author, team.id)).toEqual({ view: { isShared: true }, userErrors: [] });
+      const shared = { name: "team", isShared: true, owner: { id: toTypedId("usr", team.author.id) } };
+      expect((await team.colleague.queryData(OWNERS)).savedViews).toEqual([shared]);
+      await team.owner.client.post("/auth/test-mode");
+      const inTestMode = { ...team.colleague.headers, [SESSION_MODE_HEADER]: "test" };
+      const { data } = await graphql(app, VIEWS, { headers: inTestMode });
+      expect(data.savedViews).toMatchObject([{ name: "team" }]);
+      for (const stranger of [owner, operator]) {
+        expect(await names(stranger)).not.toContain("team");
+        expect(await share(stranger, team.id, false)).toMatchObject(isPrivate);
+        const read = await stranger.queryData("query ($id: ID!) { node(id: $id) { id } }", { id: team.id });
+        expect(read.node).toBeNull();
+      }
+    });
+
+    it("are changed only by their user and by owners", async () => {
+      const { author, colleague, owner: teamOwner, id } = await openTeam();
+      await share(author, id);
+      expect(await share(colleague, id, false)).toMatchObject(refused("FORBIDDEN"));
+      expect((await colleague.queryData(REMOVE, { id })).deleteView).toMatchObject(refused("FORBIDDEN"));
+      expect((await save(colleague, "team", "?q=own")).view.id).not.toBe(id);
+      expect(await share(teamOwner, id, false)).toMatchObject({ view: { isShared: false } });
+      expect(await names(colleague)).toEqual(["team"]);
+      await share(author, id);
+      expect((await teamOwner.queryData(REMOVE, { id })).deleteView).toEqual({ id, userErrors: [] });
+      expect(await names(author)).toEqual(["private"]);
+    });
+
+    it("are limited to 50 of an organisation", async () => {
+      const { author, id } = await openTeam();
+      await app.database.query(sql`
+        update saved_view set is_shared = true where user_id = ${author.id}::uuid and name = 'private'`);
+      await app.database.query(sql`
+        insert into saved_view (id, user_id, name, query, is_shared)
+        select gen_random_uuid(), ${author.id}::uuid, 'view ' || n, '?', true from generate_series(1, 49) n`);
+      expect(await share(author, id)).toMatchObject({ view: null, ...refused("LIMIT_EXCEEDED") });
+    });
   });
 
   it.each([

@@ -3,6 +3,7 @@ import type { Page } from "playwright-core";
 import { expect, it, vi } from "vitest";
 import { createTestUser } from "../support/accounts/session-client.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
+import { findPageProblems } from "../support/browser/axe.ts";
 import {
   BROWSER_START_TIMEOUT_MS,
   BROWSER_TIMEOUT_MS,
@@ -96,5 +97,97 @@ it("shows each job in two lines on a phone", async () => {
   await expectVisible(lastRow(page));
   if (process.env["PICTURES"])
     await page.screenshot({ path: `${process.env["PICTURES"]}/phone.png`, fullPage: true });
+  expect(pageErrors).toEqual([]);
+});
+
+it("resizes a column by keyboard and pointer, keeps its width, and resets it", async () => {
+  const { page, pageErrors } = await openList({ width: 1280, height: 800 }, 2);
+  await page.goto("/jobs");
+  const column = (name: string) => page.getByRole("columnheader", { name: new RegExp(`^${name}`) });
+  const width = async (name: string) => Math.round((await column(name).boundingBox())!.width);
+  const handle = page.getByRole("separator", { name: "Width of Recipient" });
+  await expectVisible(handle);
+  const [before, other] = [await width("Recipient"), await width("Due")];
+  await handle.focus();
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("ArrowLeft");
+  await expect.poll(() => width("Recipient")).toBe(before - 32);
+  expect(await width("Due")).toBe(other);
+  await expect.poll(() => handle.getAttribute("aria-valuenow")).toBe(String(before - 32));
+
+  const { x, y } = (await handle.boundingBox())!;
+  await page.mouse.move(x + 4, y + 8);
+  await page.mouse.down();
+  await page.mouse.move(x + 54, y + 8, { steps: 5 });
+  await page.mouse.up();
+  await expect.poll(() => width("Recipient")).toBe(before + 18);
+  await page.mouse.move(x + 100, y + 8);
+  await page.reload();
+  await expect.poll(() => width("Recipient")).toBe(before + 18);
+  if (process.env["PICTURES"]) await page.screenshot({ path: `${process.env["PICTURES"]}/widths.png` });
+  expect(await findPageProblems(page)).toEqual([]);
+
+  await page.getByRole("button", { name: "Columns" }).click();
+  await page.getByRole("button", { name: "Reset widths" }).click();
+  await expect.poll(() => width("Recipient")).toBe(before);
+  expect(pageErrors).toEqual([]);
+});
+
+const tabs = (page: Page) => page.getByRole("navigation", { name: "Views" });
+
+it("shares a view as a tab, which only its user and owners change", async () => {
+  const { page, pageErrors, app, agent } = await openList({ width: 1280, height: 800 }, 2);
+  const open = async (role: "owner" | "dispatcher") => {
+    const user = await createTestUser(app, { organizationId: agent.id, role });
+    return (await openTab(app, { user })).page;
+  };
+  await page.goto("/jobs?status=pending");
+  await page.getByRole("button", { name: "Save as…" }).click();
+  await page.getByLabel("Name").fill("Morning round");
+  await page.getByLabel(`Share with ${agent.name}`).check();
+  await page.getByRole("button", { name: "Save view" }).click();
+  const tab = (on: Page) => tabs(on).getByRole("link", { name: /^Morning round/ });
+  await expect.poll(() => tab(page).getAttribute("aria-current")).toBe("page");
+  await expectVisible(tab(page).getByRole("img", { name: "shared" }));
+  await expect.poll(() => new URL(page.url()).search).toMatch(/^\?status=pending&view=viw_\w+$/);
+  // Shared links from before have no view in the URL.
+  await page.goto("/jobs?status=pending");
+  await expect.poll(() => tab(page).getAttribute("aria-current")).toBe("page");
+
+  expect(await tabs(page).getByRole("link", { name: "All jobs" }).getAttribute("aria-current")).not.toBe(
+    "page",
+  );
+
+  const colleague = await open("dispatcher");
+  await colleague.goto("/jobs");
+  await tab(colleague).click();
+  await expectVisible(colleague.getByRole("button", { name: "Remove Status: Pending" }));
+  await colleague.getByRole("button", { name: "Late" }).click();
+  await expectVisible(tab(colleague).getByText("changed"));
+  await expectVisible(colleague.getByRole("button", { name: "Save as…" }));
+  expect(await colleague.getByRole("button", { name: "Save changes" }).count()).toBe(0);
+  expect(await colleague.getByRole("button", { name: /^Actions for view/ }).count()).toBe(0);
+
+  await tab(page).click();
+  await page.getByRole("button", { name: "Late" }).click();
+  await page.getByRole("button", { name: "Save changes" }).click();
+  await tab(page).getByText("changed").waitFor({ state: "hidden" });
+  await colleague.goto("/jobs");
+  await tab(colleague).click();
+  await expectVisible(colleague.getByRole("button", { name: "Late", pressed: true }));
+
+  const owner = await open("owner");
+  await owner.goto("/jobs");
+  await tab(owner).click();
+  if (process.env["PICTURES"]) await owner.screenshot({ path: `${process.env["PICTURES"]}/tabs.png` });
+  await owner.getByRole("button", { name: "Actions for view Morning round" }).click();
+  await owner.getByRole("menuitem", { name: "Stop sharing" }).click();
+  await tab(owner).waitFor({ state: "detached" });
+  await colleague.reload();
+  await expectVisible(tabs(colleague));
+  await tab(colleague).waitFor({ state: "detached" });
+  await page.reload();
+  await expectVisible(tab(page));
+  expect(await findPageProblems(page)).toEqual([]);
   expect(pageErrors).toEqual([]);
 });

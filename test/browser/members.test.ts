@@ -106,7 +106,7 @@ it.each<[UserRole, { links: string[]; edits: boolean; views: boolean; refused: s
     [...everyone, ...links].toSorted(),
   );
   await expect.poll(async () => (await page.getByRole("checkbox").count()) > 0).toBe(edits);
-  await expect.poll(() => page.getByRole("button", { name: "Views" }).count()).toBe(views ? 1 : 0);
+  await expect.poll(() => page.getByRole("navigation", { name: "Views" }).count()).toBe(views ? 1 : 0);
   await page.goto("/jobs/ROLE-1");
   // The heading is there before the job.
   await expectVisible(page.getByRole("heading", { name: "History" }));

@@ -145,9 +145,9 @@ const loads = {
     const pending = await services.invitations.list(principal, database);
     return alignToIds("inv", ids, pending.map(toInvitationNode));
   },
-  /** Of at most 50 of a user. */
+  /** Of at most 50 of a user, and 50 shared ones. */
   savedViews: async ({ services, principal, database }, ids) => {
-    const views = isSessionPrincipal(principal) ? await services.views.list(principal.user.id, database) : [];
+    const views = isSessionPrincipal(principal) ? await services.views.list(principal, database) : [];
     return alignToIds("viw", ids, views.map(toSavedViewNode));
   },
 } satisfies Record<string, Load<unknown>>;

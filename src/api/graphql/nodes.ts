@@ -65,8 +65,10 @@ export function toAccountRequestNode(request: AccountRequest) {
   };
 }
 
-export function toSavedViewNode({ id, name, query }: SavedView) {
-  return { id: toTypedId("viw", id), name, query };
+export type SavedViewNode = ReturnType<typeof toSavedViewNode>;
+
+export function toSavedViewNode({ id, name, query, isShared, user }: SavedView) {
+  return { id: toTypedId("viw", id), name, query, isShared, ownerId: user.id };
 }
 
 /** `organizationId` stays a UUID. */

@@ -5,7 +5,7 @@ import { DateTimeResolver, JSONResolver, LocalDateResolver } from "graphql-scala
 import { withAccess } from "./authorize.ts";
 import { enumValues } from "./enums.ts";
 import type { Resolvers } from "./generated/schema-types.ts";
-import { accountQueries, accountRequest, auditEntry, mail, viewer } from "./resolvers/account.ts";
+import { accountQueries, accountRequest, auditEntry, mail, savedView, viewer } from "./resolvers/account.ts";
 import { eventQueries, jobEvent, subscriptions } from "./resolvers/event.ts";
 import { job, jobQueries } from "./resolvers/job.ts";
 import { jobMutations, testModeAdjustments, updatedJob } from "./resolvers/job-mutations.ts";
@@ -74,6 +74,7 @@ const resolvers: Resolvers = {
   UpdateJobPayload: updatedJob,
   BulkJobResult: updatedJob,
   Mail: mail,
+  SavedView: savedView,
   WebhookEndpoint: webhookEndpoint,
   WebhookDelivery: webhookDelivery,
 };

@@ -78,10 +78,6 @@ it("short lists that are empty link the guide", async () => {
     await expectVisible(panel.getByText(text));
     await expectVisible(panel.getByRole("link", { name: "Guide: The dashboard" }));
   }
-  await page.goto("/jobs");
-  await page.getByRole("button", { name: "Views" }).click();
-  await expectVisible(page.getByText("No saved views"));
-  await expectVisible(page.getByRole("menuitem", { name: "Guide: Jobs" }));
 });
 
 describe("a password field", () => {

@@ -33,6 +33,7 @@ const named: Record<string, readonly UserRole[]> = {
   setTimeZone: ["owner"],
   invitations: ["owner", "operator"],
   saveView: ["owner", "dispatcher", "operator"],
+  shareView: ["owner", "dispatcher", "operator"],
   deleteView: ["owner", "dispatcher", "operator"],
   savedViews: ["owner", "dispatcher", "operator"],
   notifications: ["owner", "developer", "dispatcher", "viewer"],

@@ -68,6 +68,7 @@ describe("the jobs table's query string", () => {
 
   it("identifies a view independent of parameter order and page", () => {
     expect(savedViewQuery({ status: ["failed"], q: "a", after: "c" })).toBe("q=a&status=failed");
+    expect(savedViewQuery(read("?q=a&view=viw_01JXNXS9GZ3K4M5N6P7Q8R9S0T&job=x"))).toBe("q=a");
     expect(savedViewQuery(read("?columns=due&columns=status"))).toBe(
       savedViewQuery(read("?columns=status&columns=due")),
     );

@@ -16,6 +16,7 @@ import type {
   AuditEntryResolvers,
   MailResolvers,
   QueryResolvers,
+  SavedViewResolvers,
   ViewerResolvers,
 } from "../generated/schema-types.ts";
 import {
@@ -72,7 +73,7 @@ export const accountQueries: QueryResolvers = {
   async savedViews(_root, _args, context) {
     const principal = requirePrincipal(context);
     invariant(isSessionPrincipal(principal), "the access of the field is a user's");
-    const views = await context.services.views.list(principal.user.id, context.database);
+    const views = await context.services.views.list(principal, context.database);
     return views.map(toSavedViewNode);
   },
 
@@ -141,6 +142,10 @@ export const accountRequest: AccountRequestResolvers = {
 export const auditEntry: AuditEntryResolvers = {
   organization: ({ organizationId }, _args, { loaders }) =>
     organizationId === null ? null : loaders.load("organizations", organizationId),
+};
+
+export const savedView: SavedViewResolvers = {
+  owner: ({ ownerId }, _args, { loaders }) => loaders.load("users", ownerId),
 };
 
 export const mail: MailResolvers = {

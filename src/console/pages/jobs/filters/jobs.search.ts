@@ -98,6 +98,8 @@ export interface JobsSearch extends JobsFilter {
   before?: string | undefined;
   /** The Marking Number of the job in the panel next to the list. */
   job?: string | undefined;
+  /** The saved view whose tab is marked, also after changes. */
+  view?: string | undefined;
 }
 
 const SORT_VALUES: readonly Sort[] = SORT_FIELDS.flatMap((field) => [field, `-${field}`] as const);
@@ -129,6 +131,7 @@ export function parseJobsSearch(search: RawSearch): JobsSearch {
     after,
     before: after === undefined ? textParam(search["before"], 512) : undefined,
     job: typeof search["job"] === "string" ? search["job"] : undefined,
+    view: typedIdParam(search["view"], "viw"),
   };
 }
 
@@ -192,10 +195,8 @@ export function withoutJob({ job: _job, ...search }: JobsSearch): JobsSearch {
 
 /** The normalised query string of a view: equal views have equal strings. */
 export function savedViewQuery(search: JobsSearch): string {
-  return stringifySearch({ ...parseJobsSearch({ ...updateSearch(withoutJob(search), {}) }) }).replace(
-    /^\?/,
-    "",
-  );
+  const list = updateSearch(withoutJob(search), { view: undefined });
+  return stringifySearch({ ...parseJobsSearch({ ...list }) }).replace(/^\?/, "");
 }
 
 function omitEmpty<Search extends JobsSearch>(search: {

@@ -1,4 +1,4 @@
-/** Search, filters, columns and saved views above the table. */
+/** Saved views, search, filters and columns above the table. */
 import { Button, Collapse } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconAdjustmentsHorizontal, IconSearch } from "@tabler/icons-react";
@@ -12,7 +12,7 @@ import classes from "./jobs.module.css";
 import type { JobsSearch } from "../filters/jobs.search.ts";
 import { SEARCH_KEY } from "../../../app/interaction/keys.ts";
 import { SearchField } from "../../../components/forms/search-field.tsx";
-import { SavedViewsMenu } from "../filters/saved-views.menu.tsx";
+import { SavedViewsTabs } from "../filters/saved-views.tabs.tsx";
 
 export function JobsToolbar({
   search,
@@ -24,6 +24,7 @@ export function JobsToolbar({
   const session = useSession();
   return (
     <>
+      {canVisit(session, "views") && <SavedViewsTabs search={search} onGo={onGo} />}
       <div className={classes.toolbar} role="search" aria-label="Jobs">
         <SearchField
           aria-keyshortcuts={SEARCH_KEY}
@@ -49,7 +50,6 @@ export function JobsToolbar({
           isDefault={search.columns === undefined}
           onChange={(columns) => onChange({ columns })}
         />
-        {canVisit(session, "views") && <SavedViewsMenu search={search} onGo={onGo} />}
       </div>
       <DuePresets search={search} onChange={onChange} />
       <Collapse expanded={isOpen}>
