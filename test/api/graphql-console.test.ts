@@ -21,6 +21,9 @@ beforeAll(async () => {
   operator = await createSignedInUser(app, null);
 });
 
+/** A payload without the change. */
+const refused = (code: string, field: string | null = "id") => ({ userErrors: [{ code, field }] });
+
 describe("savedViews", () => {
   const VIEWS = "{ savedViews { id name query } }";
   const SAVE = `mutation ($name: String!, $query: String!) {
@@ -57,28 +60,28 @@ describe("savedViews", () => {
     expect((await person.queryData(REMOVE, { id })).deleteView).toEqual(missing);
   });
 
+  const names = async (person: SignedInTestUser) =>
+    (await person.queryData(VIEWS)).savedViews.map(({ name }: { name: string }) => name);
+
+  async function openTeam() {
+    const { id: organization } = await app.createOrganization("agent");
+    const author = await createSignedInUser(app, organization, "dispatcher");
+    const { id } = (await save(author, "team")).view;
+    await save(author, "private");
+    return {
+      author,
+      id,
+      colleague: await createSignedInUser(app, organization, "dispatcher"),
+      owner: await createSignedInUser(app, organization),
+    };
+  }
+
   describe("that are shared", () => {
     const SHARE = `mutation ($id: ID!, $isShared: Boolean!) {
       shareView(id: $id, isShared: $isShared) { view { isShared } userErrors { code field } } }`;
     const OWNERS = "{ savedViews { name isShared owner { id } } }";
     const share = async (person: SignedInTestUser, id: string, isShared = true) =>
       (await person.queryData(SHARE, { id, isShared })).shareView;
-    const names = async (person: SignedInTestUser) =>
-      (await person.queryData(VIEWS)).savedViews.map(({ name }: { name: string }) => name);
-    const refused = (code: string, field: string | null = "id") => ({ userErrors: [{ code, field }] });
-
-    async function openTeam() {
-      const { id: organization } = await app.createOrganization("agent");
-      const author = await createSignedInUser(app, organization, "dispatcher");
-      const { id } = (await save(author, "team")).view;
-      await save(author, "private");
-      return {
-        author,
-        id,
-        colleague: await createSignedInUser(app, organization, "dispatcher"),
-        owner: await createSignedInUser(app, organization),
-      };
-    }
 
     it("are visible in their organisation, also in test mode, and in no other", async () => {
       const team = await openTeam();

@@ -81,6 +81,7 @@ it("shows each job in two lines on a phone", async () => {
   await expectVisible(lastRow(page));
   const height = () => page.evaluate(() => document.documentElement.scrollHeight);
   await expect.poll(height).toBeLessThan(2_500);
+  await expectVisible(page.getByText("40 jobs · Newest first"));
   await expectVisible(lastRow(page).getByText("Late"));
   await expectVisible(lastRow(page).getByText("Margaret Featherstonehaugh-Wetherby"));
   const line = async (text: string | RegExp) => (await lastRow(page).getByText(text).boundingBox())!.y;

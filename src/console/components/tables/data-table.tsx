@@ -7,6 +7,8 @@ import { UnstyledButton } from "@mantine/core";
 import { IconArrowDown, IconArrowsSort, IconArrowUp } from "@tabler/icons-react";
 import { useEffect, useRef, type ReactNode, type RefObject } from "react";
 import classes from "./data-table.module.css";
+import { ResizeHandle } from "./resize-handle.tsx";
+import type { WidthState } from "./use-column-widths.ts";
 
 export interface ColumnSort {
   /** Null if the table is sorted by another column. */
@@ -45,7 +47,13 @@ interface DataTableProps<Row> {
   isStale?: boolean;
   /** What a row becomes on a phone. Default: a card. */
   phone?: "cards" | "lines";
+  /** Lets the user change the widths of the columns. */
+  widths?: WidthState;
 }
+
+/** Of a column without a width of its own in a table that has some. */
+const DEFAULT_WIDTH = 140;
+const ACTIONS_WIDTH = 48;
 
 export function DataTable<Row>({
   caption,
@@ -56,16 +64,27 @@ export function DataTable<Row>({
   isCurrent,
   isStale = false,
   phone = "cards",
+  widths,
 }: DataTableProps<Row>) {
   const frame = useRef<HTMLDivElement>(null);
   useScrollIfWide(frame);
   return (
     <div ref={frame} className={classes.frame} data-phone={phone}>
-      <table className={classes.table} role="table" aria-label={caption} aria-busy={isStale}>
+      <table
+        className={classes.table}
+        role="table"
+        aria-label={caption}
+        aria-busy={isStale}
+        {...fixedLayout(columns, widths)}
+      >
         <thead role="rowgroup">
           <tr role="row">
-            {columns.map((column) => (
-              <HeaderCell key={column.id} column={column} />
+            {columns.map((column, index) => (
+              <HeaderCell
+                key={column.id}
+                column={column}
+                {...(widths && { widths, isLast: index === columns.length - 1 })}
+              />
             ))}
           </tr>
         </thead>
@@ -107,8 +126,26 @@ function useScrollIfWide(frame: RefObject<HTMLDivElement | null>): void {
   }, [frame]);
 }
 
-function HeaderCell<Row>({ column }: { column: Column<Row> }) {
-  const { header, headerContent, align = "start", isActions = false, sort } = column;
+/** As wide as its columns at least; the last one takes what is left. */
+function fixedLayout<Row>(columns: readonly Column<Row>[], state: WidthState | undefined) {
+  if (!state || Object.keys(state.widths).length === 0) return {};
+  const last = columns.length - 1;
+  const all = columns.map(({ id, isActions }, index) =>
+    isActions ? ACTIONS_WIDTH : index === last ? DEFAULT_WIDTH : (state.widths[id] ?? DEFAULT_WIDTH),
+  );
+  return { "data-fixed": true, style: { minWidth: all.reduce((sum, width) => sum + width, 0) } };
+}
+
+interface HeaderCellProps<Row> {
+  column: Column<Row>;
+  widths?: WidthState;
+  isLast?: boolean;
+}
+
+function HeaderCell<Row>({ column, widths, isLast = false }: HeaderCellProps<Row>) {
+  const { id, header, headerContent, align = "start", isActions = false, sort } = column;
+  const isFixed = widths !== undefined && Object.keys(widths.widths).length > 0;
+  const width = isActions ? ACTIONS_WIDTH : (widths?.widths[id] ?? DEFAULT_WIDTH);
   return (
     <th
       role="columnheader"
@@ -116,12 +153,15 @@ function HeaderCell<Row>({ column }: { column: Column<Row> }) {
       data-align={align}
       data-actions={isActions || undefined}
       aria-sort={sort ? (sort.direction ?? "none") : undefined}
+      data-column={isActions ? undefined : id}
+      style={isFixed && !isLast ? { width } : undefined}
     >
       {sort ? (
         <SortButton header={header} sort={sort} />
       ) : (
         (headerContent ?? <span data-hidden={isActions || undefined}>{header}</span>)
       )}
+      {widths && !isActions && !isLast && <ResizeHandle id={id} header={header} state={widths} />}
     </th>
   );
 }

@@ -36,16 +36,18 @@ export const PERIOD_LABELS: Record<Period, string> = {
 
 const noContractor: SelectOption = { value: NO_CONTRACTOR, label: NO_CONTRACTOR_LABEL };
 
-const sortOptions: { value: Sort; label: string }[] = [
-  { value: "-created_at", label: "Newest first" },
-  { value: "created_at", label: "Oldest first" },
-  { value: "-updated_at", label: "Recently updated first" },
-  { value: "updated_at", label: "Least recently updated first" },
-  { value: "scheduled_date", label: "Earliest scheduled date first" },
-  { value: "-scheduled_date", label: "Latest scheduled date first" },
-  { value: "marking_number", label: "Marking Number, A–Z" },
-  { value: "-marking_number", label: "Marking Number, Z–A" },
-];
+export const SORT_LABELS: Record<Sort, string> = {
+  "-created_at": "Newest first",
+  created_at: "Oldest first",
+  "-updated_at": "Recently updated first",
+  updated_at: "Least recently updated first",
+  scheduled_date: "Earliest scheduled date first",
+  "-scheduled_date": "Latest scheduled date first",
+  marking_number: "Marking Number, A–Z",
+  "-marking_number": "Marking Number, Z–A",
+};
+
+const sortOptions = Object.entries(SORT_LABELS).map(([value, label]) => ({ value, label }));
 
 export function FilterPanel({ search, referenceData, onChange }: FilterProps) {
   return (

@@ -1,6 +1,7 @@
 /** Chooses the columns of the jobs table. */
 import { Anchor, Button, Checkbox, Popover, ScrollArea, Stack } from "@mantine/core";
 import { IconColumns3 } from "@tabler/icons-react";
+import { useColumnWidths } from "../../../components/tables/use-column-widths.ts";
 import { columnDefinitions } from "./jobs.columns.tsx";
 import { COLUMNS, type ColumnId } from "../filters/jobs.search.ts";
 
@@ -12,6 +13,7 @@ interface ColumnMenuProps {
 }
 
 export function ColumnMenu({ shown, isDefault, onChange }: ColumnMenuProps) {
+  const { widths, reset } = useColumnWidths("jobs");
   return (
     <Popover position="bottom-end" shadow="md" trapFocus returnFocus>
       <Popover.Target>
@@ -40,8 +42,20 @@ export function ColumnMenu({ shown, isDefault, onChange }: ColumnMenuProps) {
           </ScrollArea.Autosize>
         </Checkbox.Group>
         {!isDefault && (
-          <Anchor component="button" type="button" fz="sm" mt="sm" onClick={() => onChange(undefined)}>
+          <Anchor
+            component="button"
+            type="button"
+            fz="sm"
+            mt="sm"
+            display="block"
+            onClick={() => onChange(undefined)}
+          >
             Reset to default columns
+          </Anchor>
+        )}
+        {Object.keys(widths).length > 0 && (
+          <Anchor component="button" type="button" fz="sm" mt="sm" display="block" onClick={reset}>
+            Reset widths
           </Anchor>
         )}
       </Popover.Dropdown>

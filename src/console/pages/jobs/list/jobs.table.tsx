@@ -1,6 +1,6 @@
 /** The table of jobs, or its empty, loading or error state. */
 import { formatCount } from "../../../app/formats.ts";
-import { Button } from "@mantine/core";
+import { Button, Text } from "@mantine/core";
 import { IconPackage, IconRefresh, IconSearchOff } from "@tabler/icons-react";
 import { isInvalidInput } from "../../../app/api/describe-error.ts";
 import { canVisit } from "../../../app/session/access.ts";
@@ -13,6 +13,7 @@ import { NoTestJobs } from "../../../components/status/no-test-jobs.tsx";
 import { EmptyState, ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
 import type { ReferenceLabels } from "../job.labels.ts";
 import { defaultColumns, jobColumns } from "./jobs.columns.tsx";
+import { SORT_LABELS } from "../filters/filter.panel.tsx";
 import { parseSort, toggleSort } from "../filters/jobs.variables.ts";
 import {
   updateSearch,
@@ -26,6 +27,7 @@ import type { JobsPageState } from "./use-jobs-page.ts";
 import type { JobPanelState } from "./use-job-panel.ts";
 import type { LiveList } from "./use-live-list.ts";
 import { selectionColumn } from "../../../components/tables/selection.tsx";
+import { useColumnWidths } from "../../../components/tables/use-column-widths.ts";
 import type { Selection } from "../../../components/tables/use-selection.ts";
 
 interface JobsTableProps {
@@ -43,6 +45,7 @@ interface JobsTableProps {
 export function JobsTable(props: JobsTableProps) {
   const { search, table, labels, selection, onChange, onGo, onClear, panel } = props;
   const organizationType = useSession().organization?.type ?? null;
+  const widths = useColumnWidths("jobs");
   const { page, isStale, error } = table;
   const goToFirstPage = (): void => onGo(updateSearch(search, {}));
   if (error && isPastFirstPage(search) && isInvalidInput(error))
@@ -67,6 +70,9 @@ export function JobsTable(props: JobsTableProps) {
   const columns = jobColumns({ list: search, shown, labels, sortOf, onOpen: panel.open });
   return (
     <>
+      <Text fz="sm" c="dimmed" mb={6}>
+        {formatCount(page.totalCount, "job")} · {SORT_LABELS[sort]}
+      </Text>
       <News live={table.live} />
       <DataTable
         caption="Jobs"
@@ -84,6 +90,7 @@ export function JobsTable(props: JobsTableProps) {
         isCurrent={({ markingNumber }) => markingNumber === panel.job}
         isStale={isStale}
         phone="lines"
+        widths={widths}
       />
       <CursorPager
         pageInfo={page.pageInfo}
