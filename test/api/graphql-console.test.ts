@@ -94,10 +94,10 @@ describe("savedViews", () => {
       const inTestMode = { ...team.colleague.headers, [SESSION_MODE_HEADER]: "test" };
       const { data } = await graphql(app, VIEWS, { headers: inTestMode });
       expect(data.savedViews).toMatchObject([{ name: "team" }]);
-      for (const stranger of [owner, operator]) {
-        expect(await names(stranger)).not.toContain("team");
-        expect(await share(stranger, team.id, false)).toMatchObject(isPrivate);
-        const read = await stranger.queryData("query ($id: ID!) { node(id: $id) { id } }", { id: team.id });
+      for (const outsider of [owner, operator]) {
+        expect(await names(outsider)).not.toContain("team");
+        expect(await share(outsider, team.id, false)).toMatchObject(isPrivate);
+        const read = await outsider.queryData("query ($id: ID!) { node(id: $id) { id } }", { id: team.id });
         expect(read.node).toBeNull();
       }
     });

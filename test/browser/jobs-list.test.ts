@@ -54,7 +54,7 @@ it("keeps the headings in sight, below the bar at the top, with a job next to th
   await lastRow(page).scrollIntoViewIfNeeded();
   await expect.poll(() => top(page)).toBe(56);
 
-  // Too wide for the page, so the table scrolls by itself in both directions.
+  // The table is wider than the page, so it scrolls inside its frame.
   const columns = [
     "due",
     "scheduledDate",

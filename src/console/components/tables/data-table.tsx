@@ -30,7 +30,7 @@ export interface Column<Row> {
   /** A column of buttons. Its heading is visually hidden. */
   isActions?: boolean;
   sort?: ColumnSort;
-  /** Where rows are lines on a phone: on the first line, on the second without its heading, or not at all. Default: below, with its heading. */
+  /** The line of a row on a phone, with `phone="lines"`. Default: below both lines, with its heading. */
   onPhone?: "first" | "second" | "hidden";
 }
 
@@ -45,13 +45,13 @@ interface DataTableProps<Row> {
   isCurrent?: (row: Row) => boolean;
   /** Greys out the rows while new ones load. */
   isStale?: boolean;
-  /** What a row becomes on a phone. Default: a card. */
+  /** The form of rows on a phone. Default: cards. */
   phone?: "cards" | "lines";
   /** Lets the user change the widths of the columns. */
   widths?: WidthState;
 }
 
-/** Of a column without a width of its own in a table that has some. */
+/** Width in pixels of a column that the user has not resized. */
 const DEFAULT_WIDTH = 140;
 const ACTIONS_WIDTH = 48;
 

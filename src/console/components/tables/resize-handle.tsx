@@ -56,7 +56,7 @@ function clamp(width: number): number {
   return Math.round(Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, width)));
 }
 
-/** The present widths of all columns except the last, so that the others stay as they are. */
+/** Returns the widths of all columns except the last. Storing all of them keeps the other columns in place. */
 function measure(cell: Element): ColumnWidths {
   const headings = [...(cell.closest("tr")?.querySelectorAll<HTMLElement>("th[data-column]") ?? [])];
   return Object.fromEntries(

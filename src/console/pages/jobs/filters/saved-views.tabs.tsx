@@ -84,7 +84,7 @@ interface TabsProps {
   onGo: (search: JobsSearch) => void;
 }
 
-/** As many tabs as there is room for. The others are in a menu, except the current one. */
+/** The current view always has a tab. Views without a tab are in a menu. */
 function Tabs({ views, current, isChanged, isUnfiltered, onGo }: TabsProps) {
   const room = useRoom();
   const shown = views.slice(0, room);
