@@ -63,7 +63,8 @@ export class SavedViewService {
       const view = await findChangeable(em, user, id);
       if (isShared && !view.isShared) {
         const shared = await em.count(SavedView, sharedWith(user));
-        if (shared >= MAX_VIEWS) throw tooMany(`There are already ${MAX_VIEWS} shared views; delete one first`);
+        if (shared >= MAX_VIEWS)
+          throw tooMany(`There are already ${MAX_VIEWS} shared views; delete one first`);
       }
       return em.assign(view, { isShared });
     });

@@ -3,7 +3,7 @@
  * miss them. Lower it when a folder shrinks.
  */
 export const budgets: Readonly<Record<string, number>> = {
-  "src/accounts": 5_360,
+  "src/accounts": 5_410,
   "src/api": 4_390,
   "src/api/graphql": 5_130,
   "src/api-keys": 1_860,
@@ -26,6 +26,6 @@ export const budgets: Readonly<Record<string, number>> = {
   "src/scheduling": 570,
   "src/test-mode": 1_380,
   "src/webhooks": 6_330,
-  test: 74_800,
+  test: 75_060,
   bench: 6_630,
 };

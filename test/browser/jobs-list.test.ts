@@ -92,12 +92,8 @@ it("shows each job in two lines on a phone", async () => {
   // Columns that the user chose are below.
   await page.goto("/jobs?columns=status&columns=batchNumber");
   await expectVisible(lastRow(page).getByRole("cell").last());
-  if (process.env["PICTURES"])
-    await page.screenshot({ path: `${process.env["PICTURES"]}/phone-columns.png` });
   await page.goto("/jobs");
   await expectVisible(lastRow(page));
-  if (process.env["PICTURES"])
-    await page.screenshot({ path: `${process.env["PICTURES"]}/phone.png`, fullPage: true });
   expect(pageErrors).toEqual([]);
 });
 
@@ -125,7 +121,6 @@ it("resizes a column by keyboard and pointer, keeps its width, and resets it", a
   await page.mouse.move(x + 100, y + 8);
   await page.reload();
   await expect.poll(() => width("Recipient")).toBe(before + 18);
-  if (process.env["PICTURES"]) await page.screenshot({ path: `${process.env["PICTURES"]}/widths.png` });
   expect(await findPageProblems(page)).toEqual([]);
 
   await page.getByRole("button", { name: "Columns" }).click();
@@ -180,7 +175,6 @@ it("shares a view as a tab, which only its user and owners change", async () => 
   const owner = await open("owner");
   await owner.goto("/jobs");
   await tab(owner).click();
-  if (process.env["PICTURES"]) await owner.screenshot({ path: `${process.env["PICTURES"]}/tabs.png` });
   await owner.getByRole("button", { name: "Actions for view Morning round" }).click();
   await owner.getByRole("menuitem", { name: "Stop sharing" }).click();
   await tab(owner).waitFor({ state: "detached" });

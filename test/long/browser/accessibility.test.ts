@@ -184,10 +184,13 @@ function agentStates(): Record<string, AgentState> {
         .click();
       await page.getByRole("dialog").getByRole("button", { name: "Replay" }).waitFor();
     },
-    "the menu of views": async (page) => {
-      await page.goto("/jobs");
-      await button(page, "Views").click();
-      await page.getByRole("menuitem", { name: "Save view…" }).waitFor();
+    "the menu of a view": async (page) => {
+      await page.goto("/jobs?status=pending");
+      await button(page, "Save as…").click();
+      await page.getByLabel("Name").fill("Morning round");
+      await button(page, "Save view").click();
+      await button(page, "Actions for view Morning round").click();
+      await page.getByRole("menuitem", { name: /^Share with/ }).waitFor();
     },
     "a job that is edited": async (page, [number = ""]) => {
       await page.goto(`/jobs/${number}`);

@@ -116,7 +116,7 @@ function Tabs({ views, current, isChanged, isUnfiltered, onGo }: TabsProps) {
         </Link>
       ))}
       {others.length > 0 && (
-        <Menu>
+        <Menu withinPortal={false}>
           <Menu.Target>
             <Button
               variant="subtle"
@@ -165,7 +165,7 @@ function ViewActions({ view, onShare, onDelete }: ViewActionsProps) {
     notify(view.isShared ? `“${view.name}” is no longer shared.` : `“${view.name}” is shared with ${group}.`);
   };
   return (
-    <Menu>
+    <Menu withinPortal={false}>
       <Menu.Target>
         <ActionIcon aria-label={`Actions for view ${view.name}`}>
           <IconDots size={18} aria-hidden="true" />
