@@ -12,6 +12,7 @@ import { consoleRoute, publicRoute, rootRoute, type RouterContext } from "../rou
 import type { Access } from "./session/access.ts";
 import type { Mode } from "./session/mode.ts";
 import { basePath } from "./api/server-url.ts";
+import { pageIsShown } from "./later.tsx";
 import { requestHeadingFocus } from "./interaction/page-heading.ts";
 import { parseSearch, stringifySearch } from "./search-params.ts";
 
@@ -55,6 +56,7 @@ export function createConsoleRouter(context: RouterContext) {
   router.subscribe("onBeforeNavigate", ({ fromLocation, pathChanged }) => {
     if (fromLocation && pathChanged) requestHeadingFocus();
   });
+  router.subscribe("onResolved", pageIsShown);
   // Runs the route guards again after signing in or out.
   context.session.subscribe(() => void router.invalidate());
   return router;

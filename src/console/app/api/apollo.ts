@@ -17,6 +17,7 @@ import { createClient, type Client } from "graphql-ws";
 import { OperationTypeNode } from "graphql";
 import { from, mergeMap, throwError } from "rxjs";
 import { serverUrl } from "./server-url.ts";
+import { fetchRows } from "../later.tsx";
 import { socketEvents, waitBeforeRetry } from "./connection-status.ts";
 import type { Mode } from "../session/mode.ts";
 import { reauthentication } from "../session/reauthentication.ts";
@@ -41,6 +42,7 @@ interface SessionOptions {
 export function createApolloClient({ mode, onUnauthorized, onForbidden }: SessionOptions): ApolloClient {
   const httpLink = new HttpLink({
     uri: serverUrl("graphql"),
+    fetch: fetchRows,
     credentials: "same-origin",
     // Forces a CORS preflight, so another origin cannot send the request.
     headers: { "apollo-require-preflight": "true", ...modeHeaders(mode) },

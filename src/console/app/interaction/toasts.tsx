@@ -1,6 +1,6 @@
 /** Renders toasts. Loaded after the first page. */
 import { Notifications } from "@mantine/notifications";
-import "@mantine/notifications/styles.css";
+import "@mantine/notifications/styles.layer.css";
 
 export { notifyError, notifyRepairedLink } from "./notify.tsx";
 

@@ -1,24 +1,13 @@
 /** Asks before unsaved input is lost: when a dialog closes, and when the page is left, reloaded or signed out of. */
 import { useBlocker } from "@tanstack/react-router";
-import {
-  createContext,
-  lazy,
-  Suspense,
-  use,
-  useEffect,
-  useRef,
-  useState,
-  type ReactNode,
-  type RefObject,
-} from "react";
-
+import { createContext, use, useEffect, useRef, useState, type ReactNode, type RefObject } from "react";
+import { later } from "../later.tsx";
 import { useSessionStore } from "../session/session.ts";
 import { discardQuestion, type LeaveQuestion } from "./leave-question.ts";
 
-// Loaded after the first page.
-const DiscardPrompt = lazy(async () => ({
-  default: (await import("../../components/dialogs/discard-prompt.tsx")).DiscardPrompt,
-}));
+const DiscardPrompt = later(
+  async () => (await import("../../components/dialogs/discard-prompt.tsx")).DiscardPrompt,
+);
 
 /** `locked`: a request is in flight, or a secret is shown that cannot be shown again. Only dialogs can be locked. */
 export type InputState = "clean" | "changed" | "locked" | LeaveQuestion;
@@ -134,9 +123,7 @@ export function UnsavedChangesProvider({ children }: { children: ReactNode }) {
   return (
     <UnsavedChangesContext value={unsaved}>
       {children}
-      <Suspense>
-        <DiscardPrompt question={question} onAnswer={answer} />
-      </Suspense>
+      <DiscardPrompt question={question} onAnswer={answer} />
     </UnsavedChangesContext>
   );
 }

@@ -5,7 +5,7 @@
 import { ApolloProvider } from "@apollo/client/react";
 import { Burger, Group, CloseButton, UnstyledButton } from "@mantine/core";
 import { Outlet, useMatches, useNavigate, useRouter } from "@tanstack/react-router";
-import { Fragment, lazy, Suspense, useMemo, useRef, useEffect, type MouseEvent, type RefObject } from "react";
+import { Fragment, useMemo, useRef, useEffect, type MouseEvent, type RefObject } from "react";
 import { Brand } from "../../components/layout/brand.tsx";
 import { OfflineBanner } from "../../components/status/offline-banner.tsx";
 import { ReauthenticationDialog } from "../../components/dialogs/reauthentication-dialog.tsx";
@@ -20,6 +20,7 @@ import {
   type SessionStore,
 } from "../session/session.ts";
 import { api, ApiError } from "../api/client.ts";
+import { later } from "../later.tsx";
 import classes from "./shell.module.css";
 import { PaletteButton, PaletteIcon } from "../palette/palette.button.tsx";
 import { PaletteHost } from "../palette/palette.host.tsx";
@@ -28,9 +29,8 @@ import { IconEye, IconTestPipe } from "@tabler/icons-react";
 import { GuideLink } from "../../components/layout/guide-link.tsx";
 import { guide } from "../guide/guide-pages.ts";
 
-/** Loaded after the first page, because of the size of Mantine's menu. */
-const HelpMenu = lazy(async () => ({ default: (await import("./help-menu.tsx")).HelpMenu }));
-const Toasts = lazy(async () => ({ default: (await import("../interaction/toasts.tsx")).Toasts }));
+const HelpMenu = later(async () => (await import("./help-menu.tsx")).HelpMenu);
+const Toasts = later(async () => (await import("../interaction/toasts.tsx")).Toasts);
 
 export function Shell() {
   const session = useOptionalSession();
@@ -83,7 +83,7 @@ function ShellLayout({ session }: { session: Session }) {
         Skip to content
       </button>
       <aside className={classes.side}>
-        <SideBar session={session} search={<PaletteButton />} help={<Help session={session} />} />
+        <SideBar session={session} search={<PaletteButton />} help={<HelpMenu session={session} />} />
       </aside>
       <div className={classes.column}>
         <OfflineBanner />
@@ -98,7 +98,7 @@ function ShellLayout({ session }: { session: Session }) {
           <Brand />
           <div className={classes.help}>
             <PaletteIcon />
-            <Help session={session} />
+            <HelpMenu session={session} />
           </div>
         </Group>
         <main ref={main} tabIndex={-1} className={classes.main}>
@@ -109,20 +109,10 @@ function ShellLayout({ session }: { session: Session }) {
         </main>
       </div>
       <NavigationDrawer ref={drawer} session={session} />
-      <Suspense>
-        <Toasts />
-      </Suspense>
+      <Toasts />
       <ReauthenticationDialog />
       <PaletteHost session={session} />
     </div>
-  );
-}
-
-function Help({ session }: { session: Session }) {
-  return (
-    <Suspense>
-      <HelpMenu session={session} />
-    </Suspense>
   );
 }
 

@@ -1,7 +1,7 @@
 /** A search over everything that the user may open or do, opened with Ctrl or Cmd and K. */
 import { Kbd, Text, UnstyledButton, VisuallyHidden } from "@mantine/core";
 import { createSpotlight, Spotlight, useSpotlight } from "@mantine/spotlight";
-import "@mantine/spotlight/styles.css";
+import "@mantine/spotlight/styles.layer.css";
 import { IconSearch } from "@tabler/icons-react";
 import { useEffect, useId, useRef, useState } from "react";
 import { formatCount } from "../formats.ts";

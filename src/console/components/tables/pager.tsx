@@ -1,7 +1,6 @@
 /** Pagination: previous and next page, or "Show more". */
 import { Button, Group, Text } from "@mantine/core";
 import { IconChevronLeft, IconChevronRight } from "@tabler/icons-react";
-import { notifyError } from "../../app/interaction/notify.tsx";
 
 interface CursorPagerProps {
   pageInfo: {
@@ -57,9 +56,14 @@ export function LoadMore({ hasMore, isLoading, onLoadMore }: LoadMoreProps) {
   if (!hasMore) return null;
   return (
     <Group justify="center" mt="md">
-      <Button variant="default" loading={isLoading} onClick={() => void onLoadMore().catch(notifyError)}>
+      <Button variant="default" loading={isLoading} onClick={() => void onLoadMore().catch(showError)}>
         Show more
       </Button>
     </Group>
   );
+}
+
+async function showError(error: unknown): Promise<void> {
+  const { notifyError } = await import("../../app/interaction/toasts.tsx");
+  notifyError(error);
 }

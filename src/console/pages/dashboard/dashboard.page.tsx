@@ -1,24 +1,26 @@
 /** The dashboard: jobs per category, trends, problems, due and late jobs, recent changes. */
 import { formatNumber } from "../../app/formats.ts";
-import { Grid, Paper, SimpleGrid, Skeleton, Title, VisuallyHidden } from "@mantine/core";
+import { Paper, Skeleton, Title, VisuallyHidden } from "@mantine/core";
 import { useMode, useSession } from "../../app/session/session.ts";
 import { LiveIndicator } from "../../components/status/live-indicator.tsx";
 import { PageHeader } from "../../components/layout/page-header.tsx";
 import { ErrorState } from "../../components/status/page-states.tsx";
 import classes from "./dashboard.module.css";
-import { Checklist } from "./checklist.tsx";
 import { DueTodayPanel, LatePanel } from "./due.panels.tsx";
 import { FeedPanel } from "./feed.panel.tsx";
-import { FirstSteps } from "./first-steps.tsx";
 import { ReasonsPanel } from "./reasons.panel.tsx";
 import { TodayBoard } from "./today.board.tsx";
 import { TrendPanel } from "./trend.panel.tsx";
 import { useDashboard, type Dashboard } from "./use-dashboard.ts";
 import { Link } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
 import { StatusBadge } from "../../components/status/status-badge.tsx";
 import { toneOf } from "../../components/status/tone.ts";
 import { CATEGORY_LABELS } from "../jobs/job.category.ts";
 import { categoryCounts } from "./dashboard.metrics.ts";
+
+const Checklist = lazy(async () => ({ default: (await import("./checklist.tsx")).Checklist }));
+const FirstSteps = lazy(async () => ({ default: (await import("./first-steps.tsx")).FirstSteps }));
 
 export function DashboardPage() {
   const { organization } = useSession();
@@ -41,7 +43,11 @@ export function DashboardPage() {
           />
         }
       />
-      {(isTest || dashboard.data?.categories?.total === 0) && <Checklist />}
+      {(isTest || dashboard.data?.categories?.total === 0) && (
+        <Suspense>
+          <Checklist />
+        </Suspense>
+      )}
       <Content dashboard={dashboard} />
     </>
   );
@@ -50,7 +56,12 @@ export function DashboardPage() {
 function Content({ dashboard }: { dashboard: Dashboard }) {
   const { data, error, refetch } = dashboard;
   if (!data) return error ? <ErrorState error={error} onRetry={refetch} /> : <DashboardSkeleton />;
-  if (data.categories?.total === 0) return <FirstSteps />;
+  if (data.categories?.total === 0)
+    return (
+      <Suspense fallback={<DashboardSkeleton />}>
+        <FirstSteps />
+      </Suspense>
+    );
   return (
     <>
       <TodayBoard dashboard={dashboard} />
@@ -63,14 +74,10 @@ function Content({ dashboard }: { dashboard: Dashboard }) {
         All jobs
       </Title>
       <CategoryTiles dashboard={dashboard} />
-      <Grid gap="lg" mt="lg">
-        <Grid.Col span={{ base: 12, lg: 8 }}>
-          <TrendPanel dashboard={dashboard} />
-        </Grid.Col>
-        <Grid.Col span={{ base: 12, lg: 4 }}>
-          <ReasonsPanel dashboard={dashboard} />
-        </Grid.Col>
-      </Grid>
+      <div className={classes.pair}>
+        <TrendPanel dashboard={dashboard} />
+        <ReasonsPanel dashboard={dashboard} />
+      </div>
     </>
   );
 }
@@ -84,23 +91,16 @@ function CategoryTiles({ dashboard: { data, error, refetch } }: { dashboard: Das
       </Paper>
     );
   return (
-    <SimpleGrid
-      component="ul"
-      aria-label="Jobs by category"
-      cols={{ base: 2, xs: 3, lg: 6 }}
-      spacing="sm"
-      m={0}
-      p={0}
-    >
+    <ul aria-label="Jobs by category" className={classes.tiles}>
       {categoryCounts(data.categories.groups).map(({ category, count }) => (
-        <li key={category} style={{ listStyle: "none" }}>
+        <li key={category}>
           <Link to="/jobs" search={{ category: [category] }} className={classes.tile}>
             <StatusBadge label={CATEGORY_LABELS[category]} tone={toneOf(category)} />
             <span className={classes.count}>{formatNumber(count)}</span>
           </Link>
         </li>
       ))}
-    </SimpleGrid>
+    </ul>
   );
 }
 

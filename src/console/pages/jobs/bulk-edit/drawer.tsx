@@ -36,7 +36,8 @@ export function BulkEditDrawer(props: BulkEditDrawerProps) {
   const { action, jobs, onClose, hasLastChange = false } = props;
   const bulkEdit = useBulkEdit(props.onApplied);
   const [isReopened, setReopened] = useState(false);
-  const [formerAction, setFormerAction] = useState(action);
+  // The first action may be older than the code of the drawer.
+  const [formerAction, setFormerAction] = useState<typeof action>(null);
   const [heading, setHeading] = useState("");
   if (action !== formerAction) {
     setFormerAction(action);

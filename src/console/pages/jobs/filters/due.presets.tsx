@@ -1,12 +1,19 @@
 /** The days on which jobs are due, and late jobs, at one click. */
 import { FilterButton, FilterButtons } from "../../../components/tables/filter-tabs.tsx";
-import { DUE_PRESETS, type DuePreset, type JobsSearch } from "./jobs.search.ts";
+import { DUE_PRESETS, type DuePreset, type JobsSearch, type Period } from "./jobs.search.ts";
 
 export const DUE_LABELS: Record<DuePreset, string> = {
   yesterday: "Yesterday",
   today: "Today",
   tomorrow: "Tomorrow",
   week: "This week",
+};
+
+export const PERIOD_LABELS: Record<Period, string> = {
+  "1h": "last hour",
+  "24h": "last 24 hours",
+  "7d": "last 7 days",
+  "30d": "last 30 days",
 };
 
 interface DuePresetsProps {

@@ -14,10 +14,10 @@ import {
   PERIODS,
   type Category,
   type JobsSearch,
-  type Period,
   type Sort,
 } from "./jobs.search.ts";
 import classes from "../list/jobs.module.css";
+import { PERIOD_LABELS } from "./due.presets.tsx";
 import { SearchField } from "../../../components/forms/search-field.tsx";
 import type { SelectOption, ReferenceData } from "../use-reference-data.ts";
 
@@ -26,13 +26,6 @@ export interface FilterProps {
   referenceData: ReferenceData;
   onChange: (change: Partial<JobsSearch>) => void;
 }
-
-export const PERIOD_LABELS: Record<Period, string> = {
-  "1h": "last hour",
-  "24h": "last 24 hours",
-  "7d": "last 7 days",
-  "30d": "last 30 days",
-};
 
 const noContractor: SelectOption = { value: NO_CONTRACTOR, label: NO_CONTRACTOR_LABEL };
 

@@ -5,10 +5,10 @@ import { useEffect, useRef, type RefObject } from "react";
 import { CATEGORY_LABELS } from "../job.category.ts";
 import { useToday } from "../../../app/session/zone.ts";
 import { daysOf } from "../job.due.ts";
-import { DUE_LABELS } from "./due.presets.tsx";
+import { DUE_LABELS, PERIOD_LABELS } from "./due.presets.tsx";
 import { NO_CONTRACTOR, NO_CONTRACTOR_LABEL, type DuePreset, type JobsSearch } from "./jobs.search.ts";
 import classes from "../list/jobs.module.css";
-import { PERIOD_LABELS, type FilterProps } from "./filter.panel.tsx";
+import type { FilterProps } from "./filter.panel.tsx";
 import type { ReferenceData } from "../use-reference-data.ts";
 
 interface Pill {

@@ -1,7 +1,7 @@
 /** Chooses the columns of the jobs table. */
-import { Anchor, Button, Checkbox, Popover, ScrollArea, Stack } from "@mantine/core";
-import { IconColumns3 } from "@tabler/icons-react";
+import { Anchor, Checkbox, Popover, ScrollArea, Stack } from "@mantine/core";
 import { useColumnWidths } from "../../../components/tables/use-column-widths.ts";
+import { ColumnsButton } from "./jobs.buttons.tsx";
 import { columnDefinitions } from "./jobs.columns.tsx";
 import { COLUMNS, type ColumnId } from "../filters/jobs.search.ts";
 
@@ -17,9 +17,7 @@ export function ColumnMenu({ shown, isDefault, onChange }: ColumnMenuProps) {
   return (
     <Popover position="bottom-end" shadow="md" trapFocus returnFocus>
       <Popover.Target>
-        <Button variant="default" leftSection={<IconColumns3 size={16} aria-hidden="true" />}>
-          Columns
-        </Button>
+        <ColumnsButton />
       </Popover.Target>
       <Popover.Dropdown aria-label="Columns">
         <Checkbox.Group

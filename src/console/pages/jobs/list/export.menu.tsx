@@ -1,7 +1,6 @@
 /** Exports all pages of the table: as a file for people, or exactly, to import it again. */
 import { formatNumber } from "../../../app/formats.ts";
-import { Button, Menu, Text } from "@mantine/core";
-import { IconDownload } from "@tabler/icons-react";
+import { Menu, Text } from "@mantine/core";
 import { useState } from "react";
 import { useMode, useSession } from "../../../app/session/session.ts";
 import { useZone } from "../../../app/session/zone.ts";
@@ -14,6 +13,7 @@ import type { JobsSearch } from "../filters/jobs.search.ts";
 import { today } from "../job.due.ts";
 import type { ReferenceLabels } from "../job.labels.ts";
 import { exportPath } from "./export-url.ts";
+import { ExportButton } from "./jobs.buttons.tsx";
 import { columnDefinitions, defaultColumns } from "./jobs.columns.tsx";
 import type { JobsPageState } from "./use-jobs-page.ts";
 
@@ -46,9 +46,7 @@ export function ExportMenu({ search, table: { listVariables, page }, labels }: E
     <>
       <Menu withinPortal={false}>
         <Menu.Target>
-          <Button variant="default" leftSection={<IconDownload size={16} aria-hidden="true" />}>
-            Export
-          </Button>
+          <ExportButton />
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Label>

@@ -3,8 +3,8 @@ import { getRouteApi, Navigate, useNavigate } from "@tanstack/react-router";
 import { useMode, useSession } from "../../../app/session/session.ts";
 import { LiveIndicator } from "../../../components/status/live-indicator.tsx";
 import { PageHeader } from "../../../components/layout/page-header.tsx";
-import { BulkEditDrawer } from "../bulk-edit/drawer.tsx";
-import { ExportMenu } from "./export.menu.tsx";
+import { later, menuLater } from "../../../app/later.tsx";
+import { ExportButton } from "./jobs.buttons.tsx";
 import { FilterPills } from "../filters/filter.pills.tsx";
 import { JobsTable } from "./jobs.table.tsx";
 import { JobsToolbar } from "./jobs.toolbar.tsx";
@@ -29,6 +29,9 @@ import { useEffect, useMemo, useState, type ReactNode } from "react";
 import { notifyRemovedFilters } from "../../../app/link-repair.ts";
 
 const route = getRouteApi("/console/jobs");
+
+const BulkEditDrawer = later(async () => (await import("../bulk-edit/drawer.tsx")).BulkEditDrawer);
+const ExportMenu = menuLater(async () => (await import("./export.menu.tsx")).ExportMenu, ExportButton);
 
 export function JobsPage() {
   const { job, ...search } = route.useSearch();

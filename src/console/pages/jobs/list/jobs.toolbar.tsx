@@ -4,15 +4,19 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconAdjustmentsHorizontal, IconSearch } from "@tabler/icons-react";
 import { canVisit } from "../../../app/session/access.ts";
 import { useSession } from "../../../app/session/session.ts";
-import { ColumnMenu } from "./column.menu.tsx";
+import { later, menuLater } from "../../../app/later.tsx";
+import { ColumnsButton } from "./jobs.buttons.tsx";
 import { DuePresets } from "../filters/due.presets.tsx";
-import { FilterPanel, type FilterProps } from "../filters/filter.panel.tsx";
+import type { FilterProps } from "../filters/filter.panel.tsx";
 import { defaultColumns } from "./jobs.columns.tsx";
 import classes from "./jobs.module.css";
 import type { JobsSearch } from "../filters/jobs.search.ts";
 import { SEARCH_KEY } from "../../../app/interaction/keys.ts";
 import { SearchField } from "../../../components/forms/search-field.tsx";
 import { SavedViewsTabs } from "../filters/saved-views.tabs.tsx";
+
+const FilterPanel = later(async () => (await import("../filters/filter.panel.tsx")).FilterPanel);
+const ColumnMenu = menuLater(async () => (await import("./column.menu.tsx")).ColumnMenu, ColumnsButton);
 
 export function JobsToolbar({
   search,

@@ -1,14 +1,13 @@
 /** How many of the Marking Numbers in a pasted list were found, and which were not. */
 import { formatNumber } from "../../../app/formats.ts";
-import { Group, Spoiler, Text } from "@mantine/core";
+import { Group, Text } from "@mantine/core";
 import type { JobsPageQuery } from "../../../generated/jobs.ts";
-import { CopyButton } from "../../../components/display/copy-button.tsx";
+import { later } from "../../../app/later.tsx";
 import classes from "./jobs.module.css";
 
 type Listed = NonNullable<JobsPageQuery["jobs"]>["listedNumbers"];
 
-/** About three lines. */
-const MAX_HEIGHT_PX = 66;
+const MissingNumbers = later(async () => (await import("./missing-numbers.tsx")).MissingNumbers);
 
 export function ListedNumbers({ listed }: { listed: Listed }) {
   const missing = listed?.notFound ?? [];
@@ -21,16 +20,9 @@ export function ListedNumbers({ listed }: { listed: Listed }) {
             found
             {missing.length > 0 && `, ${formatNumber(missing.length)} not`}
           </Text>
-          {missing.length > 0 && <CopyButton value={missing.join("\n")} label="those not found" />}
         </Group>
       )}
-      {missing.length > 0 && (
-        <Spoiler maxHeight={MAX_HEIGHT_PX} showLabel="Show all" hideLabel="Show fewer">
-          <Text fz="sm" className={classes.missing}>
-            Not found: {missing.join(", ")}
-          </Text>
-        </Spoiler>
-      )}
+      {missing.length > 0 && <MissingNumbers missing={missing} />}
     </div>
   );
 }

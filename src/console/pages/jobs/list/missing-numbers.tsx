@@ -1,0 +1,20 @@
+/** The Marking Numbers of a pasted list that were not found. */
+import { Spoiler, Text } from "@mantine/core";
+import { CopyButton } from "../../../components/display/copy-button.tsx";
+import classes from "./jobs.module.css";
+
+/** About three lines. */
+const MAX_HEIGHT_PX = 66;
+
+export function MissingNumbers({ missing }: { missing: readonly string[] }) {
+  return (
+    <>
+      <CopyButton value={missing.join("\n")} label="those not found" />
+      <Spoiler maxHeight={MAX_HEIGHT_PX} showLabel="Show all" hideLabel="Show fewer">
+        <Text fz="sm" className={classes.missing}>
+          Not found: {missing.join(", ")}
+        </Text>
+      </Spoiler>
+    </>
+  );
+}

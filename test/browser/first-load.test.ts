@@ -1,0 +1,63 @@
+/** What a browser requests before a page of the console shows its data: everything else is loaded after that. */
+import { beforeAll, expect, it, vi } from "vitest";
+import type { ConsoleFixture } from "../support/browser/console.fixture.ts";
+import { startConsoleFixture } from "../support/browser/shared-console.ts";
+import {
+  BROWSER_START_TIMEOUT_MS,
+  BROWSER_TIMEOUT_MS,
+  expectVisible,
+  openTab,
+} from "../support/browser/tabs.ts";
+
+vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
+
+const MAX_REQUESTS = 15;
+
+let fixture: ConsoleFixture;
+beforeAll(async () => {
+  fixture = await startConsoleFixture();
+});
+
+it.each([
+  ["/sign-in", "textbox", "Password"],
+  ["/", "list", "Jobs of today"],
+  ["/jobs", "table", "Jobs"],
+] as const)("%s makes at most 15 requests before its data", async (url, role, name) => {
+  const isSignIn = url === "/sign-in";
+  const { page } = await openTab(fixture.app, isSignIn ? {} : { user: fixture.owner });
+  const requested = new Set<string>();
+  page.on("request", (request) => requested.add(`${request.url()} ${request.postData() ?? ""}`));
+  const isAnswered = Promise.withResolvers<void>();
+  await page.route("**/graphql", async (route) => {
+    await isAnswered.promise;
+    await route.continue();
+  });
+  await page.goto(url);
+  // Shown by the code of the page, which has then sent its requests.
+  if (!isSignIn) await expectVisible(page.getByRole("status").filter({ hasText: "Loading" }));
+  const before = [...requested];
+  isAnswered.resolve();
+  await expectVisible(page.getByRole(role, { name, exact: true }));
+
+  expect(before.length).toBeGreaterThan(5);
+  expect(before.length).toBeLessThanOrEqual(MAX_REQUESTS);
+});
+
+it("the help menu of the jobs follow after the data", async () => {
+  const { page } = await openTab(fixture.app, { user: fixture.owner });
+  await page.goto("/jobs");
+  await expectVisible(page.getByRole("button", { name: "Help" }).first());
+});
+
+it("a menu pressed before it is loaded opens then", async () => {
+  const { page } = await openTab(fixture.app, { user: fixture.owner });
+  const isAnswered = Promise.withResolvers<void>();
+  await page.route(/export\.menu-/, async (route) => {
+    await isAnswered.promise;
+    await route.continue();
+  });
+  await page.goto("/jobs");
+  await page.getByRole("button", { name: "Export" }).click();
+  isAnswered.resolve();
+  await expectVisible(page.getByRole("menuitem", { name: "Excel" }));
+});
