@@ -17,6 +17,7 @@ export const budgets: Readonly<Record<string, number>> = {
   "src/idempotency": 330,
   "src/jobs": 5_750,
   "src/mail": 790,
+  "src/notifications": 740,
   "src/operations": 720,
   "src/organizations": 350,
   "src/partners": 250,
@@ -26,6 +27,6 @@ export const budgets: Readonly<Record<string, number>> = {
   "src/scheduling": 570,
   "src/test-mode": 1_380,
   "src/webhooks": 6_330,
-  test: 75_060,
+  test: 75_140,
   bench: 6_630,
 };

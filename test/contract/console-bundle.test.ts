@@ -27,7 +27,7 @@ const firstPages = [
     maxFiles: 12,
     limitBytes: LIMIT_BYTES,
   },
-  { name: "the jobs", shell, page: "pages/jobs/list/jobs.page.tsx", maxFiles: 9, limitBytes: LIMIT_BYTES },
+  { name: "the jobs", shell, page: "pages/jobs/list/jobs.page.tsx", maxFiles: 11, limitBytes: LIMIT_BYTES },
 ];
 
 let manifest: Manifest;

@@ -12,6 +12,7 @@ import {
   NO_CONTRACTOR,
   NO_CONTRACTOR_LABEL,
   PERIODS,
+  SORT_LABELS,
   type Category,
   type JobsSearch,
   type Sort,
@@ -28,17 +29,6 @@ export interface FilterProps {
 }
 
 const noContractor: SelectOption = { value: NO_CONTRACTOR, label: NO_CONTRACTOR_LABEL };
-
-export const SORT_LABELS: Record<Sort, string> = {
-  "-created_at": "Newest first",
-  created_at: "Oldest first",
-  "-updated_at": "Recently updated first",
-  updated_at: "Least recently updated first",
-  scheduled_date: "Earliest scheduled date first",
-  "-scheduled_date": "Latest scheduled date first",
-  marking_number: "Marking Number, A–Z",
-  "-marking_number": "Marking Number, Z–A",
-};
 
 const sortOptions = Object.entries(SORT_LABELS).map(([value, label]) => ({ value, label }));
 

@@ -25,6 +25,17 @@ export const UNFINISHED: readonly Category[] = ["OPEN", "IN_PROGRESS", "ATTENTIO
 export const SORT_FIELDS = ["created_at", "updated_at", "scheduled_date", "marking_number"] as const;
 export type SortField = (typeof SORT_FIELDS)[number];
 export type Sort = SortField | `-${SortField}`;
+
+export const SORT_LABELS: Record<Sort, string> = {
+  "-created_at": "Newest first",
+  created_at: "Oldest first",
+  "-updated_at": "Recently updated first",
+  updated_at: "Least recently updated first",
+  scheduled_date: "Earliest scheduled date first",
+  "-scheduled_date": "Latest scheduled date first",
+  marking_number: "Marking Number, A–Z",
+  "-marking_number": "Marking Number, Z–A",
+};
 export const DEFAULT_SORT: Sort = "-created_at";
 
 /** Relative periods, so that a saved view stays correct over time. */

@@ -17,9 +17,7 @@ import {
   type JobsSearch,
 } from "../filters/jobs.search.ts";
 import { ListedNumbers } from "./listed-numbers.tsx";
-import { JobSelectionBar } from "./selection.bar.tsx";
 import { useReferenceData, type ReferenceData } from "../use-reference-data.ts";
-import { JobPanel } from "./job.panel.tsx";
 import { useJobPanel, type JobPanelState } from "./use-job-panel.ts";
 import classes from "./jobs.module.css";
 import { parseSearch, stringifySearch } from "../../../app/search-params.ts";
@@ -30,6 +28,8 @@ import { notifyRemovedFilters } from "../../../app/link-repair.ts";
 
 const route = getRouteApi("/console/jobs");
 
+const JobPanel = later(async () => (await import("./job.panel.tsx")).JobPanel);
+const JobSelectionBar = later(async () => (await import("./selection.bar.tsx")).JobSelectionBar);
 const BulkEditDrawer = later(async () => (await import("../bulk-edit/drawer.tsx")).BulkEditDrawer);
 const ExportMenu = menuLater(async () => (await import("./export.menu.tsx")).ExportMenu, ExportButton);
 

@@ -13,12 +13,12 @@ import { NoTestJobs } from "../../../components/status/no-test-jobs.tsx";
 import { EmptyState, ErrorState, LoadingState } from "../../../components/status/page-states.tsx";
 import type { ReferenceLabels } from "../job.labels.ts";
 import { defaultColumns, jobColumns } from "./jobs.columns.tsx";
-import { SORT_LABELS } from "../filters/filter.panel.tsx";
 import { parseSort, toggleSort } from "../filters/jobs.variables.ts";
 import {
   updateSearch,
   DEFAULT_SORT,
   hasJobFilters,
+  SORT_LABELS,
   type JobsSearch,
   type SortField,
 } from "../filters/jobs.search.ts";

@@ -13,8 +13,8 @@ import classes from "./jobs.module.css";
 import type { JobsSearch } from "../filters/jobs.search.ts";
 import { SEARCH_KEY } from "../../../app/interaction/keys.ts";
 import { SearchField } from "../../../components/forms/search-field.tsx";
-import { SavedViewsTabs } from "../filters/saved-views.tabs.tsx";
 
+const SavedViewsTabs = later(async () => (await import("../filters/saved-views.tabs.tsx")).SavedViewsTabs);
 const FilterPanel = later(async () => (await import("../filters/filter.panel.tsx")).FilterPanel);
 const ColumnMenu = menuLater(async () => (await import("./column.menu.tsx")).ColumnMenu, ColumnsButton);
 
@@ -28,7 +28,11 @@ export function JobsToolbar({
   const session = useSession();
   return (
     <>
-      {canVisit(session, "views") && <SavedViewsTabs search={search} onGo={onGo} />}
+      {canVisit(session, "views") && (
+        <div className={classes.views}>
+          <SavedViewsTabs search={search} onGo={onGo} />
+        </div>
+      )}
       <div className={classes.toolbar} role="search" aria-label="Jobs">
         <SearchField
           aria-keyshortcuts={SEARCH_KEY}
