@@ -1,4 +1,5 @@
 /** How the console is built, and served in development. */
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defineConfig, loadEnv, type Plugin } from "vite";
@@ -45,8 +46,7 @@ const stylesOfMantine: Plugin = {
   name: "styles-of-mantine",
   transform: {
     filter: { id: /@mantine\/core\/esm\/.*\.module\.mjs$/ },
-    handler: (code, id) =>
-      `import "@mantine/core/styles/${id.match(/([^/]+)\.module\.mjs$/)?.[1]}.layer.css";\n${code}`,
+    handler: (code, id) => `import "@mantine/core/styles/${basename(id, ".module.mjs")}.layer.css";\n${code}`,
   },
 };
 

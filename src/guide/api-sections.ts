@@ -162,6 +162,7 @@ export const rootFieldSections: Readonly<Record<string, GuideSection>> = {
   verifySingleSignOnDomain: singleSignOn,
   removeSingleSignOn: singleSignOn,
   saveView: section("guide/console", "Jobs"),
+  shareView: section("guide/console", "Jobs"),
   deleteView: section("guide/console", "Jobs"),
   approveAccountRequest: accountRequests,
   rejectAccountRequest: accountRequests,

@@ -50,6 +50,8 @@ it("a forgotten password is replaced with the mailed link, which works once", as
   const page = await newMember();
   await page.goto("/sign-in");
   await page.getByRole("link", { name: "Forgotten your password?" }).click();
+  // The sign-in page has a field of this name too.
+  await expectVisible(page.getByRole("heading", { name: "Reset your password" }));
   await page.getByLabel("E-mail").fill(member.email);
   await page.getByRole("button", { name: "Send link" }).click();
   await expectVisible(page.getByRole("heading", { name: "Check your e-mail" }));
@@ -62,6 +64,7 @@ it("a forgotten password is replaced with the mailed link, which works once", as
   await page.getByRole("button", { name: "Change password" }).click();
   await expectVisible(page.getByText("You have been signed out everywhere."));
   await page.getByRole("link", { name: "Sign in" }).click();
+  await expectVisible(page.getByRole("heading", { name: "Sign in" }));
   await enterPassword(page, member);
   await expectVisible(page.getByText("The e-mail address or password is wrong"));
   await enterPassword(page, { ...member, password: NEW_PASSWORD });
