@@ -49,15 +49,22 @@ it("the help menu of the jobs follow after the data", async () => {
   await expectVisible(page.getByRole("button", { name: "Help" }).first());
 });
 
-it("a menu pressed before it is loaded opens then", async () => {
-  const { page } = await openTab(fixture.app, { user: fixture.owner });
-  const isAnswered = Promise.withResolvers<void>();
-  await page.route(/export\.menu-/, async (route) => {
-    await isAnswered.promise;
-    await route.continue();
-  });
-  await page.goto("/jobs");
-  await page.getByRole("button", { name: "Export" }).click();
-  isAnswered.resolve();
-  await expectVisible(page.getByRole("menuitem", { name: "Excel" }));
-});
+it.each(["clicked", "held down"])(
+  "a menu whose button is %s before it is loaded opens then",
+  async (press) => {
+    const { page } = await openTab(fixture.app, { user: fixture.owner });
+    const isAnswered = Promise.withResolvers<void>();
+    await page.route(/export\.menu-/, async (route) => {
+      await isAnswered.promise;
+      await route.continue();
+    });
+    await page.goto("/jobs");
+    await page.getByRole("button", { name: "Export" }).hover();
+    await page.mouse.down();
+    if (press === "clicked") await page.mouse.up();
+    isAnswered.resolve();
+    await expectVisible(page.getByRole("menuitem", { name: "Excel" }));
+    await page.mouse.up();
+    await expectVisible(page.getByRole("menuitem", { name: "Excel" }));
+  },
+);

@@ -75,18 +75,20 @@ export function later<Props extends object>(load: () => Promise<ComponentType<Pr
 /** Returns a menu that shows only its `Button` until `load` has returned it. If that was pressed meanwhile, the menu opens then. */
 export function menuLater<Props extends object>(
   load: () => Promise<ComponentType<Props>>,
-  Button: ComponentType<{ onClick: () => void; "aria-haspopup": true }>,
+  Button: ComponentType<{ onClick: () => void; onMouseDown: () => void; "aria-haspopup": true }>,
 ): ComponentType<Props> {
   const Loaded = lazy<ComponentType<Props>>(async () => ({ default: await loadLater(load) }));
   return function MenuLater(props) {
     const box = useRef<HTMLSpanElement>(null);
     const takeOver = <TakeOver box={box} />;
+    const press = (): void => box.current?.setAttribute("data-pressed", "");
     return (
       <span ref={box} className={classes.menu}>
         <Suspense
           fallback={
             <>
-              <Button aria-haspopup onClick={() => box.current?.setAttribute("data-pressed", "")} />
+              {/* A button that is replaced between the press and the release gets no click. */}
+              <Button aria-haspopup onMouseDown={press} onClick={press} />
               {takeOver}
             </>
           }
