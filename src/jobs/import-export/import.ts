@@ -4,6 +4,7 @@
  */
 import { type AuditContext, recordAuditEvent } from "../../audit/api.ts";
 import type { OrganizationService } from "../../organizations/api.ts";
+import { FairSemaphore } from "../../core/concurrency/semaphore.ts";
 import type { Database } from "../../core/postgres/database.ts";
 import { invariant } from "../../core/errors.ts";
 import {
@@ -108,7 +109,7 @@ const MAX_TEXT_LENGTH = 300;
 export type ImportService = ReturnType<typeof createImportService>;
 
 export function createImportService(deps: ImportDeps) {
-  const takeTurn = createTurns();
+  const turns = new FairSemaphore({ permits: Number.POSITIVE_INFINITY, permitsPerKey: 1 });
   return {
     /**
      * Imports a file and yields its progress and a summary. Errors before the first chunk is committed are thrown; later ones
@@ -123,8 +124,8 @@ export function createImportService(deps: ImportDeps) {
       const { dryRun } = request;
       const { actor, requestId } = context;
       const importer = principal && principal.organizationId !== null ? principal : null;
-      using turns = new DisposableStack();
-      turns.use(await takeTurn(importer?.organizationId ?? null));
+      using turn = new DisposableStack();
+      if (importer) turn.use(await takeTurn(turns, importer.organizationId));
       const counts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
       const listed: RowFailure[] = [];
       let listedBytes = 0;
@@ -166,21 +167,10 @@ export function createImportService(deps: ImportDeps) {
   };
 }
 
-/** Returns a function that waits until no other import of the organisation runs, and takes the turn until it is disposed of. */
-function createTurns() {
-  const running = new Map<string, Promise<void>>();
-  return async (organizationId: string | null): Promise<Disposable> => {
-    if (organizationId === null) return { [Symbol.dispose]: () => undefined };
-    while (running.has(organizationId)) await running.get(organizationId);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    running.set(organizationId, promise);
-    return {
-      [Symbol.dispose]() {
-        running.delete(organizationId);
-        resolve();
-      },
-    };
-  };
+/** Resolves once no other import of the organisation runs. Disposing of the turn ends it. */
+async function takeTurn(turns: FairSemaphore, organizationId: string): Promise<Disposable> {
+  await turns.acquire(organizationId);
+  return { [Symbol.dispose]: () => turns.release(organizationId) };
 }
 
 function shorten({ line, markingNumber, problems, cells }: RowFailure): RowFailure {
