@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { LockMode, UniqueConstraintViolationException } from "@mikro-orm/postgresql";
 import { setName, setSuspended } from "../api-keys/api.ts";
-import { AppError, badRequest } from "../core/errors.ts";
+import { AppError, badRequest, invariant } from "../core/errors.ts";
 import { fromTypedId } from "../core/ids.ts";
 import { type AuditContext, recordAuditEvent } from "../audit/api.ts";
 import { Organization, User } from "../organizations/api.ts";
@@ -56,10 +56,12 @@ export class SuspensionService {
     typedId: string,
   ): Promise<Organization> {
     const id = toUuid(typedId);
+    const { sessionId } = context;
+    invariant(sessionId, "the access of the operation is a user's");
     return await this.#context.database.transactional(async (em) => {
       const organization = await em.findOne(Organization, { id, liveOrganization: null });
       if (!organization) throw noSuchOrganization();
-      await em.nativeUpdate(UserSession, { id: context.sessionId ?? null }, { viewedOrganizationId: id });
+      await em.nativeUpdate(UserSession, { id: sessionId }, { viewedOrganizationId: id });
       const event = { action: "organization.viewed", organizationId: id, subject: typedId };
       await recordAuditEvent(em, { ...context, ...event });
       return organization;

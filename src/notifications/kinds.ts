@@ -1,5 +1,6 @@
 /** The kinds of notifications, and the roles that can choose them. */
-import type { UserRole } from "../organizations/api.ts";
+import { scopesOf } from "../accounts/api.ts";
+import { type UserRole, userRoles } from "../organizations/api.ts";
 
 export const notificationKinds = ["endpoint_failing", "key_expiring", "late_jobs", "weekly_digest"] as const;
 export type NotificationKind = (typeof notificationKinds)[number];
@@ -12,8 +13,10 @@ export const rolesByKind: Readonly<Record<NotificationKind, readonly UserRole[]>
   weekly_digest: ["owner", "developer", "dispatcher", "viewer"],
 };
 
-/** Roles with the scope `webhooks:manage`, which sees deliveries. */
-export const DELIVERY_ROLES: readonly UserRole[] = ["owner", "developer"];
+/** The roles that see deliveries. */
+export const DELIVERY_ROLES: readonly UserRole[] = userRoles.filter((role) =>
+  scopesOf(role, "live").includes("webhooks:manage"),
+);
 
 /** Sent by e-mail to owners who have chosen nothing. */
 export const OWNER_DEFAULTS: readonly NotificationKind[] = ["endpoint_failing", "key_expiring"];
