@@ -171,6 +171,7 @@ it("moves, selects, opens and searches in a list by keys, but not while the user
   await page.keyboard.type("xjk?/");
   const search = page.getByRole("searchbox", { name: "Search jobs" });
   await expect.poll(() => search.inputValue()).toBe("xjk?/");
+  await expectVisible(page.getByText("No matching jobs"));
   await search.fill("");
   await expectVisible(page.getByText("3 jobs in total"));
   await page.getByRole("heading", { level: 1 }).focus();
