@@ -6,7 +6,7 @@ export { UserCredential, UserTwoFactor } from "./credential.entity.ts";
 export { EmailToken } from "./email-token.entity.ts";
 export { Invitation } from "./invitations/entity.ts";
 export { inviteOperator } from "./invitations/operator-invitation.ts";
-export type { InvitationService } from "./invitations/service.ts";
+export { type InvitationService, MAX_PENDING_INVITATIONS } from "./invitations/service.ts";
 export { countMembersByOrganization, type MemberService } from "./members/service.ts";
 export { UserPasskey } from "./passkeys/entity.ts";
 export { issueRecoveryLink } from "./passwords/recovery.ts";

@@ -2,7 +2,7 @@
 export { changeKeys, purgeEndedKeys, setName, setSuspended, setTimeZone } from "./changes.ts";
 export { AccessRevision, ApiKey, type Scope, scopes } from "./entity.ts";
 export { type ApiKeyView, toApiKeyView } from "./view.ts";
-export { ApiKeyService, keysByIds } from "./service.ts";
+export { ApiKeyService, keysByIds, MAX_ACTIVE_KEYS } from "./service.ts";
 export {
   findApiKey,
   isKeyHeader,

@@ -49,7 +49,7 @@ interface RevokeOptions {
 
 export const MAX_LISTED_KEYS = 1_000;
 /** Unrevoked and unexpired, of one organisation (or of the operators). */
-const MAX_ACTIVE_KEYS = 100;
+export const MAX_ACTIVE_KEYS = 100;
 /** How long revoked and expired keys are still listed. */
 const ENDED_KEYS_LISTED_MS = 30 * DAY_MS;
 

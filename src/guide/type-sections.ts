@@ -116,6 +116,8 @@ export const typeSections: Readonly<Record<string, GuideSection>> = {
   TodayCounts: section("guide/console", "The dashboard"),
   OrganizationOverview: organizations,
   OrganizationStorage: organizations,
+  LimitUsage: organizations,
+  OrganizationLimit: organizations,
   OrganizationActivity: organizations,
   OrganizationAttention: organizations,
   AttentionReason: organizations,

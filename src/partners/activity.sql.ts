@@ -9,9 +9,17 @@ export interface OrganizationActivity {
   /** Last use of the console by one of its members. */
   readonly lastSeenAt: string | null;
   /** Live requests of the last 7 days in UTC, including today, by outcome. */
-  readonly requests: { readonly succeeded: number; readonly refused: number; readonly failed: number };
+  readonly requests: RequestNumbers;
   /** Live endpoints that are disabled or whose latest attempts failed. */
   readonly failingEndpoints: number;
+}
+
+export interface RequestNumbers {
+  readonly succeeded: number;
+  readonly refused: number;
+  /** Those of `refused` with status 429. */
+  readonly limited: number;
+  readonly failed: number;
 }
 
 /** An endpoint that delivers nothing at the moment, unless its owner paused it. */
@@ -27,7 +35,7 @@ export async function activitiesOf(
   organizationIds: readonly string[],
 ): Promise<ReadonlyMap<string, OrganizationActivity>> {
   const rows = await database.query<ActivityRow>(sql`
-    select partner.id, "lastRequestAt", "lastSeenAt", succeeded, refused, failed, "failingEndpoints"
+    select partner.id, "lastRequestAt", "lastSeenAt", succeeded, refused, limited, failed, "failingEndpoints"
     from unnest(${[...organizationIds]}::uuid[]) partner (id)
     cross join lateral (
       select max(last_used_at) as "lastRequestAt" from api_key where organization_id = any(array(
@@ -38,7 +46,7 @@ export async function activitiesOf(
     ) member
     cross join lateral (
       select coalesce(sum(succeeded), 0)::float8 as succeeded, coalesce(sum(refused), 0)::float8 as refused,
-        coalesce(sum(failed), 0)::float8 as failed
+        coalesce(sum(limited), 0)::float8 as limited, coalesce(sum(failed), 0)::float8 as failed
       from request_usage where organization_id = partner.id and day > (now() at time zone 'UTC')::date - 7
     ) usage
     cross join lateral (

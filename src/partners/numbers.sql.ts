@@ -1,11 +1,22 @@
-/** The numbers of one organisation's jobs and requests. */
+/** The numbers of one organisation's jobs and requests, and how much of its limits it uses. */
+import { invariant } from "../core/errors.ts";
 import type { Queryable } from "../core/postgres/database.ts";
 import { raw, sql, type Sql } from "../core/postgres/sql.ts";
 import { counterRowsSql, lateSql } from "../jobs/api.ts";
+import { MAX_ACTIVE_KEYS } from "../api-keys/api.ts";
+import { MAX_PENDING_INVITATIONS } from "../accounts/api.ts";
+import { MAX_ENDPOINTS } from "../webhooks/api.ts";
+import type { RequestNumbers } from "./activity.sql.ts";
 
 /** More late jobs are not counted. */
 const MAX_LATE = 10_000;
 const USAGE_DAYS = { week: 7, month: 30 } as const;
+/** What an organisation may have at the same time. Test organisations have limits of their own. */
+const maxima = {
+  api_keys: MAX_ACTIVE_KEYS,
+  webhook_endpoints: MAX_ENDPOINTS.live,
+  invitations: MAX_PENDING_INVITATIONS,
+} as const;
 
 export interface OrganizationNumbers {
   readonly jobs: {
@@ -19,12 +30,11 @@ export interface OrganizationNumbers {
   };
   /** Live requests by outcome, in the last 7 and 30 days in UTC, including today. */
   readonly requests: Readonly<Record<keyof typeof USAGE_DAYS, RequestNumbers>>;
-}
-
-interface RequestNumbers {
-  readonly succeeded: number;
-  readonly refused: number;
-  readonly failed: number;
+  readonly limits: readonly {
+    readonly name: keyof typeof maxima;
+    readonly used: number;
+    readonly max: number;
+  }[];
 }
 
 /**
@@ -32,7 +42,9 @@ interface RequestNumbers {
  * statuses that can be late.
  */
 export async function numbersOf(database: Queryable, id: string): Promise<OrganizationNumbers> {
-  const [row] = await database.query<OrganizationNumbers>(sql`
+  const [row] = await database.query<
+    OrganizationNumbers & { used: Readonly<Record<keyof typeof maxima, number>> }
+  >(sql`
     select json_build_object(
       'total', (select coalesce(sum(counted), 0) from (${counterRowsSql(id, "status")}) counts),
       'open', (select coalesce(sum(counted), 0) from (${counterRowsSql(id, "status")}) counts
@@ -42,15 +54,26 @@ export async function numbersOf(database: Queryable, id: string): Promise<Organi
       'createdInWeek', (select coalesce(sum(counted), 0) from (${counterRowsSql(id, "created_day")}) counts
         where value > ((now() at time zone 'UTC')::date - ${USAGE_DAYS.week}::int)::text)
     ) as jobs,
-    (select json_object_agg(period, json_build_object('succeeded', succeeded, 'refused', refused, 'failed', failed))
+    (select json_object_agg(period, json_build_object('succeeded', succeeded, 'refused', refused,
+        'limited', limited, 'failed', failed))
       from (values ('week', ${USAGE_DAYS.week}::int), ('month', ${USAGE_DAYS.month}::int)) periods (period, days)
       cross join lateral (
         select coalesce(sum(succeeded), 0) as succeeded, coalesce(sum(refused), 0) as refused,
-          coalesce(sum(failed), 0) as failed
+          coalesce(sum(limited), 0) as limited, coalesce(sum(failed), 0) as failed
         from request_usage
         where organization_id = ${id}::uuid and day > (now() at time zone 'UTC')::date - days) usage
-    ) as requests`);
-  return row as OrganizationNumbers;
+    ) as requests,
+    json_build_object(
+      'api_keys', (select count(*) from api_key where organization_id = ${id}::uuid and revoked_at is null
+        and (expires_at is null or expires_at > now())),
+      'webhook_endpoints', (select count(*) from webhook_endpoint
+        where organization_id = ${id}::uuid and deleted_at is null),
+      'invitations', (select count(*) from invitation where organization_id = ${id}::uuid)
+    ) as used`);
+  invariant(row, "a select without from returns a row");
+  const { jobs, requests, used } = row;
+  const names = Object.keys(maxima) as (keyof typeof maxima)[];
+  return { jobs, requests, limits: names.map((name) => ({ name, used: used[name], max: maxima[name] })) };
 }
 
 /** For each status that can be late, an index has the jobs. The limit keeps PostgreSQL from reading those of all statuses. */

@@ -59,9 +59,10 @@ export async function insertRequestLogEntries(
       on conflict do nothing
       returning id
     )
-    insert into request_usage as usage (organization_id, day, key_id, succeeded, refused, failed, duration_ms)
+    insert into request_usage as usage (organization_id, day, key_id, succeeded, refused, limited, failed, duration_ms)
     select organization_id, day, key_id, count(*) filter (where status < 400),
-      count(*) filter (where status between 400 and 499), count(*) filter (where status >= 500), sum(duration_ms)
+      count(*) filter (where status between 400 and 499), count(*) filter (where status = 429),
+      count(*) filter (where status >= 500), sum(duration_ms)
     from input left join written using (id)
     where written.id is not null or not is_logged
     group by organization_id, day, key_id
@@ -69,7 +70,8 @@ export async function insertRequestLogEntries(
     order by organization_id, day, key_id
     on conflict (organization_id, day, key_id) do update set
       succeeded = usage.succeeded + excluded.succeeded, refused = usage.refused + excluded.refused,
-      failed = usage.failed + excluded.failed, duration_ms = usage.duration_ms + excluded.duration_ms`);
+      limited = usage.limited + excluded.limited, failed = usage.failed + excluded.failed,
+      duration_ms = usage.duration_ms + excluded.duration_ms`);
 }
 
 /** Requests per transaction. */

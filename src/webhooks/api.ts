@@ -29,7 +29,7 @@ export { createAlertNotifier } from "./endpoints/alerts.ts";
 export type { AlertNotifier } from "./endpoints/alerts.ts";
 export { WebhookEndpoint } from "./endpoints/entity.ts";
 export type { PendingPolicy } from "./endpoints/service.ts";
-export type { EndpointService } from "./endpoints/service.ts";
+export { type EndpointService, MAX_ENDPOINTS } from "./endpoints/service.ts";
 export type { EndpointView } from "./endpoints/view.ts";
 export { retryPolicies } from "./retry-policy.ts";
 export { latestSealedSecret, unreadableEndpoints } from "./signing/unreadable-secrets.sql.ts";

@@ -188,7 +188,7 @@ describe("an operator's view of organisations", () => {
     const all = `{ organizationOverview(id: "${toTypedId("org", agent.id)}") {
       organization { name createdAt memberCount activity { lastSeenAt lastRequestAt failingEndpoints requests { failed } } }
       members { email } invitations { email } apiKeys { name } webhookEndpoints { url pending } jobs { total open late }
-      requestsInWeek { failed } requestsInMonth { failed } rateLimits { class } } }`;
+      requestsInWeek { failed } requestsInMonth { failed } limits { used } rateLimits { class } } }`;
     expect(await countOperatorStatements(all)).toBe(9);
   });
 

@@ -1,7 +1,7 @@
 /** The overview of an organisation, its activity, and the list of those that need attention, for operators. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toTypedId } from "../../src/core/ids.ts";
-import { sql } from "../../src/core/postgres/sql.ts";
+import { raw, sql } from "../../src/core/postgres/sql.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
 import { graphql } from "../support/graphql/client.ts";
@@ -36,18 +36,18 @@ beforeAll(async () => {
       ('paused', 'paused', now(), null), ('deleted', 'disabled', null, now()))
       endpoint (name, status, failing_since, deleted_at)`);
   await app.database.query(sql`
-    insert into request_usage (organization_id, day, key_id, succeeded, refused, failed, duration_ms)
-    select ${agent.id}::uuid, (now() at time zone 'UTC')::date - age, gen_random_uuid(), 5, 3, 1, 10
+    insert into request_usage (organization_id, day, key_id, succeeded, refused, limited, failed, duration_ms)
+    select ${agent.id}::uuid, (now() at time zone 'UTC')::date - age, gen_random_uuid(), 5, 3, 2, 1, 10
     from unnest('{0, 6, 7, 29, 30}'::int[]) age`);
 });
 
 afterAll(() => app[Symbol.asyncDispose]());
 
 const OVERVIEW = `query ($id: ID!) { organizationOverview(id: $id) {
-  organization { id activity { lastRequestAt lastSeenAt failingEndpoints requests { succeeded refused failed } } }
+  organization { id activity { lastRequestAt lastSeenAt failingEndpoints requests { succeeded refused limited failed } } }
   members { email role lastSeenAt hasTwoFactor } invitations { email } apiKeys { mode name } webhookEndpoints { url }
-  jobs { total open late createdInWeek } requestsInWeek { succeeded refused failed }
-  requestsInMonth { succeeded refused failed } rateLimits { class perSecond organization { perSecond } } } }`;
+  jobs { total open late createdInWeek } requestsInWeek { succeeded refused limited failed }
+  requestsInMonth { succeeded refused limited failed } limits { name used max } rateLimits { class perSecond organization { perSecond } } } }`;
 
 const overviewOf = async (id: string) =>
   (await operator.queryData(OVERVIEW, { id: toTypedId("org", id) })).organizationOverview;
@@ -72,8 +72,21 @@ describe("organizationOverview", () => {
 
   it("counts requests of 7 and 30 days, including today", async () => {
     const { requestsInWeek, requestsInMonth } = await overviewOf(agent.id);
-    expect(requestsInWeek).toEqual({ succeeded: 10, refused: 6, failed: 2 });
-    expect(requestsInMonth).toEqual({ succeeded: 20, refused: 12, failed: 4 });
+    expect(requestsInWeek).toEqual({ succeeded: 10, refused: 6, limited: 4, failed: 2 });
+    expect(requestsInMonth).toEqual({ succeeded: 20, refused: 12, limited: 8, failed: 4 });
+  });
+
+  it("says how much of its limits the organisation uses, without what has ended", async () => {
+    for (const ending of ["revoked_at", "expires_at"] as const) {
+      const { key } = await app.keys.create({ organizationId: agent.id, name: ending, createdBy: "test" });
+      await app.database.query(sql`update api_key set ${raw(ending)} = now() where id = ${key.id}::uuid`);
+    }
+    const { limits } = await overviewOf(agent.id);
+    expect(limits).toEqual([
+      { name: "API_KEYS", used: 1, max: 100 },
+      { name: "WEBHOOK_ENDPOINTS", used: 4, max: 50 },
+      { name: "INVITATIONS", used: 1, max: 100 },
+    ]);
   });
 
   it("has the last use of the API and of the console, and the endpoints that fail", async () => {
@@ -87,7 +100,7 @@ describe("organizationOverview", () => {
       lastRequestAt: "2026-11-01T10:00:00.000Z",
       lastSeenAt: "2026-11-02T10:00:00.000Z",
       failingEndpoints: 2,
-      requests: { succeeded: 10, refused: 6, failed: 2 },
+      requests: { succeeded: 10, refused: 6, limited: 4, failed: 2 },
     });
   });
 

@@ -15,7 +15,7 @@ import { hasAccount } from "../user.service.ts";
 import { Invitation } from "./entity.ts";
 import { invitationMail, existingAccountInvitationMail } from "./mails.ts";
 
-const MAX_PENDING_INVITATIONS = 100;
+export const MAX_PENDING_INVITATIONS = 100;
 
 /**
  * `id`: typed. An invitation of another group throws NotFoundException, as if it didn't exist. The caller must check that

@@ -188,6 +188,7 @@ describe("a flood of failed requests of one partner", () => {
     log.record(ended({ status: 429, requestBodyValue: {}, partnerId: otherPartner }));
     await log.flush();
     expect(await usage()).toMatchObject([{ succeeded: 1, refused: 1_401 }]);
+    expect(await countOf("request_usage where limited = 301")).toBe(1);
     // One more for each second that the test takes.
     const logged = await countOf("request_log");
     expect(logged).toBeGreaterThanOrEqual(1_102);

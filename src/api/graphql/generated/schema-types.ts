@@ -2836,6 +2836,8 @@ export type RequestCounts = {
   readonly succeeded: Scalars['Int']['output'];
   /** Number of requests with status 4xx, including those rejected by rate limits. */
   readonly refused: Scalars['Int']['output'];
+  /** Those of `refused` with status 429: too many requests for a rate limit or at the same time. */
+  readonly limited: Scalars['Int']['output'];
   /** Number of requests with status 5xx. */
   readonly failed: Scalars['Int']['output'];
 };
@@ -2858,11 +2860,32 @@ export type OrganizationOverview = {
   readonly requestsInWeek: RequestCounts;
   /** Live API requests of the last 30 days in UTC, including today, or of the retention time if that is shorter. */
   readonly requestsInMonth: RequestCounts;
+  /** How much it uses of what it may have at the same time, without test mode. */
+  readonly limits: ReadonlyArray<LimitUsage>;
   /** What it stores in PostgreSQL. Select it alone: it reads a sample of each table. */
   readonly storage: OrganizationStorage;
   /** The default rate limits of its API keys, by class of request. Empty if unlimited. */
   readonly rateLimits: ReadonlyArray<RateLimit>;
 };
+
+/** How much of a limit an organisation uses. */
+export type LimitUsage = {
+  /** The limit. */
+  readonly name: OrganizationLimit;
+  /** The number that it has. */
+  readonly used: Scalars['Int']['output'];
+  /** The highest number that it may have. */
+  readonly max: Scalars['Int']['output'];
+};
+
+/** A limit of what an organisation may have at the same time. */
+export type OrganizationLimit =
+  /** Active API keys. */
+  | 'api_keys'
+  /** Webhook endpoints. */
+  | 'webhook_endpoints'
+  /** Pending invitations of members. */
+  | 'invitations';
 
 /**
  * Bytes that an organisation uses in PostgreSQL, test data and indexes included. An estimate from a sample of at most 16 MB of
@@ -3217,6 +3240,8 @@ export type ResolversTypes = ResolversObject<{
   OrganizationActivity: ResolverTypeWrapper<OrganizationActivity>;
   RequestCounts: ResolverTypeWrapper<RequestCounts>;
   OrganizationOverview: ResolverTypeWrapper<OrganizationNode>;
+  LimitUsage: ResolverTypeWrapper<LimitUsage>;
+  OrganizationLimit: OrganizationLimit;
   OrganizationStorage: ResolverTypeWrapper<OrganizationStorage>;
   JobCounts: ResolverTypeWrapper<JobCounts>;
   OrganizationAttention: ResolverTypeWrapper<Attention>;
@@ -3366,6 +3391,7 @@ export type ResolversParentTypes = ResolversObject<{
   OrganizationActivity: OrganizationActivity;
   RequestCounts: RequestCounts;
   OrganizationOverview: OrganizationNode;
+  LimitUsage: LimitUsage;
   OrganizationStorage: OrganizationStorage;
   JobCounts: JobCounts;
   OrganizationAttention: Attention;
@@ -4234,6 +4260,7 @@ export type OrganizationActivityResolvers<ContextType = GraphqlContext, ParentTy
 export type RequestCountsResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['RequestCounts'] = ResolversParentTypes['RequestCounts']> = ResolversObject<{
   succeeded?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   refused?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  limited?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   failed?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
 }>;
 
@@ -4246,8 +4273,15 @@ export type OrganizationOverviewResolvers<ContextType = GraphqlContext, ParentTy
   jobs?: Resolver<ResolversTypes['JobCounts'], ParentType, ContextType>;
   requestsInWeek?: Resolver<ResolversTypes['RequestCounts'], ParentType, ContextType>;
   requestsInMonth?: Resolver<ResolversTypes['RequestCounts'], ParentType, ContextType>;
+  limits?: Resolver<ReadonlyArray<ResolversTypes['LimitUsage']>, ParentType, ContextType>;
   storage?: Resolver<ResolversTypes['OrganizationStorage'], ParentType, ContextType>;
   rateLimits?: Resolver<ReadonlyArray<ResolversTypes['RateLimit']>, ParentType, ContextType>;
+}>;
+
+export type LimitUsageResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['LimitUsage'] = ResolversParentTypes['LimitUsage']> = ResolversObject<{
+  name?: Resolver<ResolversTypes['OrganizationLimit'], ParentType, ContextType>;
+  used?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  max?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
 }>;
 
 export type OrganizationStorageResolvers<ContextType = GraphqlContext, ParentType extends ResolversParentTypes['OrganizationStorage'] = ResolversParentTypes['OrganizationStorage']> = ResolversObject<{
@@ -4402,6 +4436,7 @@ export type Resolvers<ContextType = GraphqlContext> = ResolversObject<{
   OrganizationActivity?: OrganizationActivityResolvers<ContextType>;
   RequestCounts?: RequestCountsResolvers<ContextType>;
   OrganizationOverview?: OrganizationOverviewResolvers<ContextType>;
+  LimitUsage?: LimitUsageResolvers<ContextType>;
   OrganizationStorage?: OrganizationStorageResolvers<ContextType>;
   JobCounts?: JobCountsResolvers<ContextType>;
   OrganizationAttention?: OrganizationAttentionResolvers<ContextType>;

@@ -67,6 +67,7 @@ export const organizationOverview: OrganizationOverviewResolvers = {
   jobs: async (node, _args, context) => (await numbersOf(node, context)).jobs,
   requestsInWeek: async (node, _args, context) => (await numbersOf(node, context)).requests.week,
   requestsInMonth: async (node, _args, context) => (await numbersOf(node, context)).requests.month,
+  limits: async (node, _args, context) => (await numbersOf(node, context)).limits,
   storage: ({ id }, _args, { database }) => storageOf(database, uuidOf("org", id)),
   rateLimits: ({ id }, _args, { services }) =>
     rateLimitsOf(services.limits, { rateLimits: null, partnerId: uuidOf("org", id) }),

@@ -1,5 +1,5 @@
 /** One organisation with all that an operator needs to answer its questions. */
-import { formatNumber } from "../../../app/formats.ts";
+import { formatCount, formatNumber } from "../../../app/formats.ts";
 import { useQuery } from "@apollo/client/react";
 import { Stack, Title } from "@mantine/core";
 import { IconBan } from "@tabler/icons-react";
@@ -18,7 +18,7 @@ import { organizationTypeLabels } from "../account-requests/account-request.labe
 import { AuditList } from "../../audit/audit.list.tsx";
 import classes from "../operator.module.css";
 import { Alert } from "../../../components/status/alert.tsx";
-import { JobTiles, LastTime, RequestTiles } from "./organization.figures.tsx";
+import { JobTiles, LastTime, RequestTiles, totalOf } from "./organization.figures.tsx";
 import { MembersPart } from "./organization.members.tsx";
 import { EndpointsPart, KeysPart } from "./organization.parts.tsx";
 import { OrganizationStatusBadge } from "./organizations.page.tsx";
@@ -96,6 +96,7 @@ function OrganizationView({ overview, onChange }: OrganizationViewProps) {
         <div className={classes.aside}>
           <Stack gap="lg">
             <OrganizationDetails overview={overview} />
+            <OrganizationLimits overview={overview} />
             <OrganizationStorage id={id} />
           </Stack>
         </div>
@@ -104,11 +105,11 @@ function OrganizationView({ overview, onChange }: OrganizationViewProps) {
   );
 }
 
-function OrganizationDetails({
-  overview: { organization, rateLimits },
-}: {
+interface DetailsProps {
   overview: OrganizationOverviewFragment;
-}) {
+}
+
+function OrganizationDetails({ overview: { organization } }: DetailsProps) {
   const { id, type, createdAt, activity } = organization;
   return (
     <DescriptionCard
@@ -117,7 +118,6 @@ function OrganizationDetails({
         { label: "Type", value: organizationTypeLabels[type] },
         { label: "Last API request", value: <LastTime value={activity?.lastRequestAt} /> },
         { label: "Last use of the console", value: <LastTime value={activity?.lastSeenAt} /> },
-        { label: "Rate limits of all keys together", value: limitsText(rateLimits) },
         ...(type === "AGENT"
           ? [{ label: "Import of jobs", value: <ImportSwitch organization={organization} /> }]
           : []),
@@ -129,6 +129,35 @@ function OrganizationDetails({
               <code className={classes.anywhere}>{id}</code> <CopyButton value={id} label="ID" />
             </>
           ),
+        },
+      ]}
+    />
+  );
+}
+
+const limitNames = {
+  API_KEYS: "Active API keys",
+  WEBHOOK_ENDPOINTS: "Webhook endpoints",
+  INVITATIONS: "Pending invitations",
+} as const;
+
+function OrganizationLimits({ overview: { limits, rateLimits, requestsInWeek } }: DetailsProps) {
+  return (
+    <DescriptionCard
+      label="Limits"
+      items={[
+        ...limits.map(({ name, used, max }) => ({
+          label: limitNames[name],
+          value: (
+            <span className={used >= max ? classes.warning : undefined}>
+              {formatNumber(used)} of {formatNumber(max)}
+            </span>
+          ),
+        })),
+        { label: "Rate limits of all keys together", value: limitsText(rateLimits) },
+        {
+          label: "Rejected by a limit (429) in 7 days",
+          value: `${formatNumber(requestsInWeek.limited)} of ${formatCount(totalOf(requestsInWeek), "request")}`,
         },
       ]}
     />
