@@ -65,7 +65,7 @@ it("lets a dispatcher of an agent import jobs of the agent once an operator has 
   await expectVisible(page.getByText("1 of 3 columns is skipped."));
   await page.getByRole("combobox", { name: "Import Agent as" }).click();
   await expectVisible(page.getByRole("option", { name: "Contractor" }));
-  expect(await page.getByRole("option", { name: /Agent|Carrier/ }).count()).toBe(0);
+  await expect.poll(() => page.getByRole("option", { name: /Agent|Carrier/ }).count()).toBe(0);
   await page.keyboard.press("Escape");
   expect(await findPageProblems(page)).toEqual([]);
   await page.getByRole("button", { name: "Preview" }).click();
@@ -91,7 +91,9 @@ it("reads a file as Excel saves it in Europe, groups its errors, and saves the r
   await expectVisible(page.getByText("it is read as Windows-1252"));
   await expectVisible(page.getByText("Zoë · x · y"));
   await expectVisible(page.getByRole("combobox", { name: "Dates in the file" }));
-  expect(await page.getByRole("combobox", { name: "Dates in the file" }).inputValue()).toContain("Day first");
+  await expect
+    .poll(() => page.getByRole("combobox", { name: "Dates in the file" }).inputValue())
+    .toContain("Day first");
   await page.getByRole("button", { name: "Preview" }).click();
   const kinds = page.getByRole("table", { name: "Kinds of errors" });
   await expectVisible(kinds.getByText("Pieces must be a whole number, such as 3"));

@@ -59,7 +59,7 @@ it("shows status, lateness and reason in the head, and how to reach the recipien
   expect(new URL((await map.getAttribute("href"))!).searchParams.get("query")).toBe(
     "5 Mill Lane, Leeds, LS1 4AP",
   );
-  expect(await map.getAttribute("rel")).toBe("noopener noreferrer");
+  await expect.poll(() => map.getAttribute("rel")).toBe("noopener noreferrer");
 
   const shown = page.getByRole("button", { name: "Show all" }).first();
   await expectVisible(shown);
@@ -102,7 +102,7 @@ it("goes through the list from which the user came, also over the end of a page 
   await nextLink.click();
   await at(26);
   await expectVisible(previousLink);
-  expect(await next.isDisabled()).toBe(true);
+  await expect.poll(() => next.isDisabled()).toBe(true);
   await page.reload();
   await at(26);
   await expectVisible(previousLink);
@@ -119,12 +119,12 @@ it("goes through the list from which the user came, also over the end of a page 
   await page.getByRole("link", { name: "Open full page" }).click();
   await at(0);
   await expectVisible(nextLink);
-  expect(await previous.isDisabled()).toBe(true);
+  await expect.poll(() => previous.isDisabled()).toBe(true);
 
   // A link to share has no list.
   await page.goto(`/jobs/${numbers[3]}`);
   await at(3);
-  expect(await next.count()).toBe(0);
+  await expect.poll(() => next.count()).toBe(0);
   expect(pageErrors).toEqual([]);
 });
 
@@ -150,11 +150,11 @@ it("prints one page, black on white, with the Marking Number as Code 128 and QR 
   const picture = (name: string) => page.getByRole("img", { name });
 
   await print(number);
-  expect(await picture(`QR code of ${number}`).count()).toBe(0);
+  await expect.poll(() => picture(`QR code of ${number}`).count()).toBe(0);
   await page.emulateMedia({ media: "print", colorScheme: "dark" });
   await expectVisible(picture(`QR code of ${number}`));
   await expectVisible(picture(`Code 128 of ${number}`));
-  expect(await heading(tab, number).isVisible()).toBe(false);
+  await expect.poll(() => heading(tab, number).isVisible()).toBe(false);
   const style = await page
     .getByText("Ring twice.")
     .last()
@@ -168,7 +168,7 @@ it("prints one page, black on white, with the Marking Number as Code 128 and QR 
   await print(other);
   await page.emulateMedia({ media: "print" });
   await expectVisible(picture(`QR code of ${other}`));
-  expect(await picture(`Code 128 of ${other}`).count()).toBe(0);
+  await expect.poll(() => picture(`Code 128 of ${other}`).count()).toBe(0);
   await page.emulateMedia({ media: "screen" });
   expect(pageErrors).toEqual([]);
 });

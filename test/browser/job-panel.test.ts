@@ -69,8 +69,8 @@ it("opens next to a live list, and Back or Close returns to the list", async () 
   );
   await link(second).click({ modifiers: ["ControlOrMeta"] });
   expect(await page.evaluate("isLeftToBrowser")).toBe(true);
-  expect(await link(second).getAttribute("href")).toBe(`/jobs/${second}`);
-  expect(await panel(second).count()).toBe(0);
+  await expect.poll(() => link(second).getAttribute("href")).toBe(`/jobs/${second}`);
+  await expect.poll(() => panel(second).count()).toBe(0);
 
   await link(second).click();
   await panel(second).getByRole("link", { name: "Open full page" }).click();

@@ -150,9 +150,9 @@ it("shares a view as a tab, which only its user and owners change", async () => 
   await page.goto("/jobs?status=pending");
   await expect.poll(() => tab(page).getAttribute("aria-current")).toBe("page");
 
-  expect(await tabs(page).getByRole("link", { name: "All jobs" }).getAttribute("aria-current")).not.toBe(
-    "page",
-  );
+  await expect
+    .poll(() => tabs(page).getByRole("link", { name: "All jobs" }).getAttribute("aria-current"))
+    .not.toBe("page");
 
   const colleague = await open("dispatcher");
   await colleague.goto("/jobs");
@@ -161,8 +161,8 @@ it("shares a view as a tab, which only its user and owners change", async () => 
   await colleague.getByRole("button", { name: "Late" }).click();
   await expectVisible(tab(colleague).getByText("changed"));
   await expectVisible(colleague.getByRole("button", { name: "Save as…" }));
-  expect(await colleague.getByRole("button", { name: "Save changes" }).count()).toBe(0);
-  expect(await colleague.getByRole("button", { name: /^Actions for view/ }).count()).toBe(0);
+  await expect.poll(() => colleague.getByRole("button", { name: "Save changes" }).count()).toBe(0);
+  await expect.poll(() => colleague.getByRole("button", { name: /^Actions for view/ }).count()).toBe(0);
 
   await tab(page).click();
   await page.getByRole("button", { name: "Late" }).click();

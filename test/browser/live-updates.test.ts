@@ -331,9 +331,9 @@ it("keeps input in a job's form and shows what someone else changed meanwhile", 
   await change({ recipient_name: "Mill Lane Bakery", postal_code: "1234" });
   await expectVisible(dialog.getByText("This job has changed"));
   await expect.poll(() => dialog.getByLabel("Postal code").inputValue()).toBe("1234");
-  expect(await dialog.getByRole("textbox", { name: "Recipient", exact: true }).inputValue()).toBe(
-    "Harbour Pharmacy",
-  );
+  await expect
+    .poll(() => dialog.getByRole("textbox", { name: "Recipient", exact: true }).inputValue())
+    .toBe("Harbour Pharmacy");
   expect(await dialog.getByRole("button", { name: "Save" }).isDisabled(), "the conflict is unresolved").toBe(
     true,
   );

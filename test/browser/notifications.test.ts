@@ -25,7 +25,7 @@ it("an owner chooses the late list, saves a webhook, and sees what a test return
   const box = (kind: string, name: string) =>
     page.getByRole("group", { name: kind }).getByRole("checkbox", { name });
   await expect.poll(() => box("Endpoint failing", "E-mail").isChecked()).toBe(true);
-  expect(await box("Late jobs", "Webhook").isDisabled()).toBe(true);
+  await expect.poll(() => box("Late jobs", "Webhook").isDisabled()).toBe(true);
 
   await app.database.query(sql`
     update user_session set authenticated_at = now() - interval '11 minutes' where user_id = ${user.id}::uuid`);
@@ -48,7 +48,7 @@ it("an owner chooses the late list, saves a webhook, and sees what a test return
   await expectVisible(page.getByText("Notifications saved."));
   await page.reload();
   await expect.poll(() => box("Late jobs", "Webhook").isChecked()).toBe(true);
-  expect(await page.getByLabel("New URL of the incoming webhook").inputValue()).toBe("");
+  await expect.poll(() => page.getByLabel("New URL of the incoming webhook").inputValue()).toBe("");
   // The browser reports the 403 that asked for the password.
   expect(pageErrors).toEqual([expect.stringContaining("403 (Forbidden)")]);
 });

@@ -50,7 +50,9 @@ describe("a failure", () => {
     const alert = page.getByRole("alert");
     await expectVisible(alert.getByText("Something went wrong"));
     const link = alert.getByRole("link", { name: "Guide: InternalServerErrorException (500)" });
-    expect(await link.getAttribute("href")).toBe(`${app.url}/guide/errors#internalservererrorexception-500`);
+    await expect
+      .poll(() => link.getAttribute("href"))
+      .toBe(`${app.url}/guide/errors#internalservererrorexception-500`);
 
     await page.unroute("**/graphql");
     await alert.getByRole("button", { name: "Try again" }).click();
@@ -80,7 +82,7 @@ describe("a failure", () => {
     await page.goto("/jobs");
     await expectVisible(page.getByRole("alert").getByText("No connection"));
     // The guide could not be reached either.
-    expect(await page.getByRole("link", { name: /^Guide:/ }).count()).toBe(0);
+    await expect.poll(() => page.getByRole("link", { name: /^Guide:/ }).count()).toBe(0);
 
     await page.unroute("**/auth/session");
     await page.getByRole("button", { name: "Try again" }).click();
@@ -218,7 +220,7 @@ describe("access", () => {
       await expectVisible(page.getByRole("combobox", { name: "Organisation" }));
       expect(pathOf(page)).toBe("/operator/audit");
       const entry = page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Audit log" });
-      expect(await entry.getAttribute("aria-current")).toBe("page");
+      await expect.poll(() => entry.getAttribute("aria-current")).toBe("page");
     },
   );
 
@@ -267,17 +269,17 @@ describe("access", () => {
       await expectVisible(codes);
       // Only the confirmation button closes the dialog.
       await page.keyboard.press("Escape");
-      expect(await codes.getByRole("button").allInnerTexts()).toEqual(
-        expect.arrayContaining(["Download", "I’ve saved them"]),
-      );
-      expect(await page.getByRole("button", { name: "Close" }).count()).toBe(0);
+      await expect
+        .poll(() => codes.getByRole("button").allInnerTexts())
+        .toEqual(expect.arrayContaining(["Download", "I’ve saved them"]));
+      await expect.poll(() => page.getByRole("button", { name: "Close" }).count()).toBe(0);
       await activate(codes.getByRole("button", { name: "I’ve saved them" }));
       await expect.poll(() => page.content()).toContain(content);
       expect(pathOf(page)).toBe(path);
 
       await page.goto("/security");
       await expectVisible(page.getByText("Required for your account."));
-      expect(await page.getByRole("button", { name: "Turn off" }).count()).toBe(0);
+      await expect.poll(() => page.getByRole("button", { name: "Turn off" }).count()).toBe(0);
     },
   );
 

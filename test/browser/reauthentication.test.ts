@@ -70,7 +70,7 @@ it("asks for the password before a key is created, and repeats the request", asy
   await user.fill(password, owner.password);
   await page.keyboard.press("Enter");
   await expectVisible(page.getByRole("dialog", { name: "Your new API key" }));
-  expect(await dialog.count()).toBe(0);
+  await expect.poll(() => dialog.count()).toBe(0);
 });
 
 it("keeps the action's dialog open with the focus on its button when cancelled by Escape", async () => {
@@ -98,6 +98,8 @@ it("signs in again over the page if the session ended, and keeps what was typed"
   const owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
   const { page } = await openTab(app, { user: owner });
   await page.goto("/integrations/keys");
+  // The user is asked again for a request that was sent before the sign-in and refused after it.
+  await expectVisible(page.getByRole("row").nth(1));
   await page.getByRole("button", { name: "Create API key" }).first().click();
   const form = page.getByRole("dialog", { name: "Create API key" });
   await form.getByLabel("Name").fill("Night sync");

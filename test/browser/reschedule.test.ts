@@ -95,11 +95,11 @@ it("the form of a failed job shows the label of its reason, and clears it for a 
   const form = page.getByRole("dialog");
   const reason = form.getByLabel("Failure reason", { exact: true });
   await expectVisible(form.getByText("The confirmed date decides when this job is due"));
-  expect(await reason.inputValue()).toBe("Recipient unavailable");
+  await expect.poll(() => reason.inputValue()).toBe("Recipient unavailable");
   await form.getByLabel("Status", { exact: true }).click();
   await page.getByRole("option", { name: "Completed", exact: true }).click();
   await expectVisible(form.getByText("Cleared, because only a failed or held job has a reason"));
-  expect(await reason.inputValue()).toBe("");
+  await expect.poll(() => reason.inputValue()).toBe("");
   await form.getByRole("button", { name: "Save" }).click();
   await form.waitFor({ state: "hidden" });
   expect(expectData(await getJob(app, agent, numbers[0] ?? ""))).toMatchObject({
@@ -126,7 +126,7 @@ it("editing many jobs clears their reasons with such a status, unless the user r
   await choose("On hold");
   await isCleared.waitFor({ state: "detached" });
   await choose("Completed");
-  expect(await isCleared.isChecked()).toBe(true);
+  await expect.poll(() => isCleared.isChecked()).toBe(true);
   await page.getByRole("button", { name: "Preview" }).click();
   await page.getByRole("button", { name: "Change 2 jobs" }).click();
   await expectVisible(page.getByText("2 jobs changed"));

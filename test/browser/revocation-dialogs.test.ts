@@ -70,7 +70,7 @@ it("revoking a key lists the keys that it created, and revokes them only on requ
   const { page, dialog } = await open(owner, "/integrations/keys", "Till", /^Revoke/);
   await expectVisible(dialog.getByText("Till backup"));
   const also = dialog.getByLabel("Also revoke this key");
-  expect(await also.isChecked()).toBe(false);
+  await expect.poll(() => also.isChecked()).toBe(false);
   await expectAccessible(page);
   await also.check();
   await confirm(dialog, "Revoke key");
