@@ -97,6 +97,46 @@ it("shows each job in two lines on a phone", async () => {
   expect(pageErrors).toEqual([]);
 });
 
+it("shows words of 200 letters and right-to-left texts at each width, in the list and on the page of a job", async () => {
+  const { page, pageErrors, app, agent } = await openList({ width: 360, height: 740 }, 1);
+  const word = "Donaudampfschiff".repeat(13).slice(0, 200);
+  const words = { recipient_name: word, delivery_address: word, instructions: word };
+  const hebrew = { recipient_name: "נועה (2)", delivery_address: "הנמל 12, חיפה!" };
+  const patches = [words, { ...hebrew, scheduled_date: "2020-11-30" }];
+  const [long = "", rightToLeft = ""] = await app.createJobs(
+    agent,
+    patches.map((patch) => ({ patch })),
+  );
+  for (const width of [360, 768, 1280]) {
+    await page.setViewportSize({ width, height: 740 });
+    await page.goto("/jobs?columns=status&columns=due&columns=recipientName&columns=deliveryAddress");
+    await expectVisible(page.getByText("3 jobs in total"));
+    const status = page.getByRole("row").filter({ hasText: long }).getByText("Pending");
+    const { x, width: statusWidth } = (await status.boundingBox())!;
+    expect(x + statusWidth, "the long word pushes nothing off the screen").toBeLessThan(width);
+    for (const number of [long, rightToLeft]) {
+      await page.goto(`/jobs/${number}`);
+      await expectVisible(page.getByRole("heading", { level: 1, name: number }));
+      await expectVisible(page.getByText("Open map"));
+      expect(await findPageProblems(page)).toEqual([]);
+    }
+  }
+  // The mark ends the Hebrew text, on the left, and does not follow it on the right.
+  const address = page.getByText(hebrew.delivery_address, { exact: true }).first();
+  const markAt = await address.evaluate((element) => {
+    const text = document.createTreeWalker(element, NodeFilter.SHOW_TEXT).nextNode()!;
+    const left = (from: number) => {
+      const range = new Range();
+      range.setStart(text, from);
+      range.setEnd(text, from + 1);
+      return range.getBoundingClientRect().left;
+    };
+    return { first: left(0), mark: left(text.textContent!.length - 1) };
+  });
+  expect(markAt.mark).toBeLessThan(markAt.first);
+  expect(pageErrors).toEqual([]);
+});
+
 it("resizes a column by keyboard and pointer, keeps its width, and resets it", async () => {
   const { page, pageErrors } = await openList({ width: 1280, height: 800 }, 2);
   await page.goto("/jobs");

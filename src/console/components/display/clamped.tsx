@@ -1,6 +1,7 @@
 /** A text of any length: of a long one the first lines, until the user asks for all of it. */
-import { Spoiler } from "@mantine/core";
-import type { ReactNode } from "react";
+import { Anchor } from "@mantine/core";
+import { useElementSize } from "@mantine/hooks";
+import { type ReactNode, useState } from "react";
 
 /** Three lines. */
 const MAX_HEIGHT_PX = 75;
@@ -17,9 +18,23 @@ interface ClampedProps {
 
 export function Clamped({ text, children = text }: ClampedProps) {
   if (text.length <= SHORT_LENGTH && text.split("\n").length <= SHORT_LINES) return children;
+  return <FirstLines>{children}</FirstLines>;
+}
+
+/** Mantine's Spoiler would make each text a region without a name. */
+function FirstLines({ children }: { children: ReactNode }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const { ref, height } = useElementSize();
   return (
-    <Spoiler maxHeight={MAX_HEIGHT_PX} showLabel="Show all" hideLabel="Show less">
-      {children}
-    </Spoiler>
+    <>
+      <div style={{ overflow: "hidden", maxHeight: isOpen ? undefined : MAX_HEIGHT_PX }}>
+        <div ref={ref}>{children}</div>
+      </div>
+      {height > MAX_HEIGHT_PX && (
+        <Anchor component="button" type="button" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+          {isOpen ? "Show less" : "Show all"}
+        </Anchor>
+      )}
+    </>
   );
 }
