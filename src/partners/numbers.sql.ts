@@ -1,5 +1,4 @@
 /** The numbers of one organisation's jobs and requests, and how much of its limits it uses. */
-import { invariant } from "../core/errors.ts";
 import type { Queryable } from "../core/postgres/database.ts";
 import { raw, sql, type Sql } from "../core/postgres/sql.ts";
 import { counterRowsSql, lateSql } from "../jobs/api.ts";
@@ -11,12 +10,6 @@ import type { RequestNumbers } from "./activity.sql.ts";
 /** More late jobs are not counted. */
 const MAX_LATE = 10_000;
 const USAGE_DAYS = { week: 7, month: 30 } as const;
-/** What an organisation may have at the same time. Test organisations have limits of their own. */
-const maxima = {
-  api_keys: MAX_ACTIVE_KEYS,
-  webhook_endpoints: MAX_ENDPOINTS.live,
-  invitations: MAX_PENDING_INVITATIONS,
-} as const;
 
 export interface OrganizationNumbers {
   readonly jobs: {
@@ -30,8 +23,9 @@ export interface OrganizationNumbers {
   };
   /** Live requests by outcome, in the last 7 and 30 days in UTC, including today. */
   readonly requests: Readonly<Record<keyof typeof USAGE_DAYS, RequestNumbers>>;
+  /** What it has at the same time. Test organisations have limits of their own. */
   readonly limits: readonly {
-    readonly name: keyof typeof maxima;
+    readonly name: "api_keys" | "webhook_endpoints" | "invitations";
     readonly used: number;
     readonly max: number;
   }[];
@@ -42,9 +36,7 @@ export interface OrganizationNumbers {
  * statuses that can be late.
  */
 export async function numbersOf(database: Queryable, id: string): Promise<OrganizationNumbers> {
-  const [row] = await database.query<
-    OrganizationNumbers & { used: Readonly<Record<keyof typeof maxima, number>> }
-  >(sql`
+  const [row] = await database.query<OrganizationNumbers>(sql`
     select json_build_object(
       'total', (select coalesce(sum(counted), 0) from (${counterRowsSql(id, "status")}) counts),
       'open', (select coalesce(sum(counted), 0) from (${counterRowsSql(id, "status")}) counts
@@ -63,17 +55,16 @@ export async function numbersOf(database: Queryable, id: string): Promise<Organi
         from request_usage
         where organization_id = ${id}::uuid and day > (now() at time zone 'UTC')::date - days) usage
     ) as requests,
-    json_build_object(
-      'api_keys', (select count(*) from api_key where organization_id = ${id}::uuid and revoked_at is null
-        and (expires_at is null or expires_at > now())),
-      'webhook_endpoints', (select count(*) from webhook_endpoint
-        where organization_id = ${id}::uuid and deleted_at is null),
-      'invitations', (select count(*) from invitation where organization_id = ${id}::uuid)
-    ) as used`);
-  invariant(row, "a select without from returns a row");
-  const { jobs, requests, used } = row;
-  const names = Object.keys(maxima) as (keyof typeof maxima)[];
-  return { jobs, requests, limits: names.map((name) => ({ name, used: used[name], max: maxima[name] })) };
+    json_build_array(
+      json_build_object('name', 'api_keys', 'max', ${MAX_ACTIVE_KEYS}::int, 'used', (
+        select count(*) from api_key where organization_id = ${id}::uuid and revoked_at is null
+          and (expires_at is null or expires_at > now()))),
+      json_build_object('name', 'webhook_endpoints', 'max', ${MAX_ENDPOINTS.live}::int, 'used', (
+        select count(*) from webhook_endpoint where organization_id = ${id}::uuid and deleted_at is null)),
+      json_build_object('name', 'invitations', 'max', ${MAX_PENDING_INVITATIONS}::int, 'used', (
+        select count(*) from invitation where organization_id = ${id}::uuid))
+    ) as limits`);
+  return row as OrganizationNumbers;
 }
 
 /** For each status that can be late, an index has the jobs. The limit keeps PostgreSQL from reading those of all statuses. */

@@ -5,6 +5,7 @@ import type { Queryable } from "../../../src/core/postgres/database.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { activitiesOf, numbersOf, organizationsNeedingAttention } from "../../../src/partners/api.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.fixture.ts";
+import { insertMany } from "../../support/database/test-database.ts";
 
 let app: TestApp;
 let partners: { id: string }[];
@@ -30,21 +31,32 @@ beforeAll(async () => {
     insert into user_account (id, name, email, organization_id, role)
     select gen_random_uuid(), 'user', id || '-' || n, id, 'owner' from organization, generate_series(1, 5) n`);
   await database.query(sql`
+    insert into invitation (id, organization_id, email, role, invited_by, invited_at)
+    select gen_random_uuid(), id, 'invited-' || n, 'owner', 'test', now() from organization, generate_series(1, 5) n`);
+  await database.query(sql`
     insert into webhook_endpoint (id, organization_id, url, secrets, created_by)
     select gen_random_uuid(), id, 'https://a.example', '[]', 'test' from organization, generate_series(1, 3) n`);
-  await database.query(sql`
+  await insertMany(
+    database,
+    JOBS,
+    (numbers) => sql`
     insert into job (id, marking_number, agent_id, contractor_id, scheduled_date, normalized_status)
     select gen_random_uuid(), 'plan-' || n, (${ids}::uuid[])[(n % ${PARTNERS / 2}) * 2 + 2],
       (${ids}::uuid[])[(n % ${PARTNERS / 2}) * 2 + 1], current_date - 1, case n % 10 when 0 then 'pending' else 'completed' end
-    from generate_series(1, ${JOBS}) n`);
+    from ${numbers} n`,
+  );
   await database.query(sql`
     insert into job_counter (organization_id, kind, value, count)
     select agent_id, 'status', normalized_status, count(*) from job group by 1, 2, 3`);
   // One partner has many jobs, few of which can be late.
-  await database.query(sql`
+  await insertMany(
+    database,
+    JOBS / 2,
+    (numbers) => sql`
     insert into job (id, marking_number, agent_id, scheduled_date, normalized_status)
     select gen_random_uuid(), 'large-' || n, ${ids[1]}::uuid, current_date - 1, 'completed'
-    from generate_series(1, ${JOBS / 2}) n`);
+    from ${numbers} n`,
+  );
   await database.query(sql`analyze`);
 }, 120_000);
 
