@@ -6,6 +6,7 @@ import type { Transaction } from "../../../src/core/postgres/transaction.ts";
 import { systemPrincipal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { openJobServiceFixture, type JobServiceFixture } from "../../support/jobs/service.fixture.ts";
+import { insertMany } from "../../support/database/test-database.ts";
 
 const ORGANIZATIONS = 50;
 const JOBS = 40_000;
@@ -22,11 +23,15 @@ beforeAll(async () => {
     from generate_series(0, ${ORGANIZATIONS - 1}::int) n, unnest(array['agent', 'contractor']) type`);
   const ownerOf = (type: string) =>
     sql`md5(${type} || case when n <= ${LARGEST} then 0 else 1 + n % ${ORGANIZATIONS - 1} end)::uuid`;
-  await database.query(sql`
+  await insertMany(
+    database,
+    JOBS,
+    (numbers) => sql`
     insert into job (id, marking_number, agent_id, contractor_id, created_at, delivery_address)
     select (lpad(to_hex(n), 8, '0') || '-0000-7000-8000-000000000000')::uuid, 'EXPORT-' || n, ${ownerOf("agent")},
       ${ownerOf("contractor")}, now() - (${JOBS} - n) * interval '1 s', repeat('d', 100)
-    from generate_series(1, ${JOBS}::int) n`);
+    from ${numbers} n`,
+  );
   await database.query(sql`analyze job`);
 });
 afterAll(() => services[Symbol.asyncDispose]());

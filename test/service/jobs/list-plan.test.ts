@@ -5,6 +5,7 @@ import type { Transaction } from "../../../src/core/postgres/transaction.ts";
 import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { openJobServiceFixture, type JobServiceFixture } from "../../support/jobs/service.fixture.ts";
+import { insertMany } from "../../support/database/test-database.ts";
 
 const JOBS = 6_000;
 
@@ -14,11 +15,15 @@ beforeAll(async () => {
   services = await openJobServiceFixture();
   agent = await services.createOrganization("agent");
   // The oldest 30 jobs have failed, and the others are completed.
-  await services.database.query(sql`
+  await insertMany(
+    services.database,
+    JOBS,
+    (numbers) => sql`
     insert into job (id, marking_number, agent_id, normalized_status, created_at)
     select gen_random_uuid(), 'LIST-' || n, ${agent.organizationId},
       case when n <= 30 then 'failed' else 'completed' end, now() - (${JOBS} - n) * interval '1 s'
-    from generate_series(1, ${JOBS}::int) n`);
+    from ${numbers} n`,
+  );
   await services.database.query(sql`analyze job`);
 });
 afterAll(() => services[Symbol.asyncDispose]());

@@ -5,6 +5,7 @@ import { entities } from "../../../src/app/entities.ts";
 import { migrateDatabase } from "../../../src/core/postgres/migrate.ts";
 import { raw, sql } from "../../../src/core/postgres/sql.ts";
 import { openJobServiceFixture } from "../../support/jobs/service.fixture.ts";
+import { insertMany } from "../../support/database/test-database.ts";
 
 /** More than two batches. */
 const JOBS = 11_000;
@@ -30,9 +31,13 @@ it("fills the search of jobs, keeps newer texts, and can run again after a failu
   await database.query(raw("drop table job_search"));
   for (const event of ["insert", "update", "delete"])
     await database.query(raw(`drop trigger job_search_${event} on job`));
-  await database.query(sql`
+  await insertMany(
+    database,
+    JOBS,
+    (numbers) => sql`
     insert into job (id, marking_number, agent_id, recipient_name)
-    select gen_random_uuid(), 'MIGRATE-' || n, ${agent.organizationId}, 'Zoë ' || n from generate_series(1, ${JOBS}::int) n`);
+    select gen_random_uuid(), 'MIGRATE-' || n, ${agent.organizationId}, 'Zoë ' || n from ${numbers} n`,
+  );
   expect(await migrate()).toEqual([NAME]);
   expect(await missing()).toBe(0);
 

@@ -10,6 +10,7 @@ import {
   operatorPrincipal,
   type JobServiceFixture,
 } from "../../support/jobs/service.fixture.ts";
+import { insertMany } from "../../support/database/test-database.ts";
 
 /** Of each of five agents. */
 const JOBS = 3_000;
@@ -21,11 +22,15 @@ beforeAll(async () => {
   const agents = await Promise.all(Array.from({ length: 5 }, () => services.createOrganization("agent")));
   agent = agents[0] as OrganizationPrincipal;
   const ids = agents.map(({ organizationId }) => organizationId);
-  await services.database.query(sql`
+  await insertMany(
+    services.database,
+    JOBS * ids.length,
+    (numbers) => sql`
     insert into job (id, marking_number, agent_id, recipient_name, recipient_contact, delivery_address)
     select gen_random_uuid(), 'FIND-' || n, (${ids}::uuid[])[1 + n % 5],
       case when n % 1001 = 0 then 'Søren' else 'Recipient ' || n end, '+44 20 7946 ' || lpad(n::text, 5, '0'), n || ' Harbour Street'
-    from generate_series(1, ${JOBS * ids.length}::int) n`);
+    from ${numbers} n`,
+  );
   await services.database.transaction(rebuildCounters);
   await services.database.query(sql`analyze job`);
   await services.database.query(sql`analyze job_search`);

@@ -3,6 +3,7 @@ import { updateRows } from "../../../src/jobs/update/update-and-fan-out.sql.ts";
 import { systemActor, type OrganizationPrincipal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { openJobServiceFixture, type JobServiceFixture } from "../../support/jobs/service.fixture.ts";
+import { insertMany } from "../../support/database/test-database.ts";
 
 /** Enough that the index is faster for 100 jobs, but few enough that the planner could choose a sequential scan. */
 const JOBS = 6_000;
@@ -13,10 +14,14 @@ beforeAll(async () => {
   services = await openJobServiceFixture();
   agent = await services.createOrganization("agent");
   const { database } = services;
-  await database.query(sql`
+  await insertMany(
+    database,
+    JOBS,
+    (numbers) => sql`
     insert into job (id, marking_number, agent_id, recipient_name, delivery_address, instructions)
     select gen_random_uuid(), 'PLAN-' || n, ${agent.organizationId}, repeat('r', 60), repeat('d', 120), repeat('i', 120)
-    from generate_series(1, ${JOBS}::int) n`);
+    from ${numbers} n`,
+  );
   await database.query(sql`analyze job`);
 });
 afterAll(() => services[Symbol.asyncDispose]());

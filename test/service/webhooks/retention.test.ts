@@ -10,6 +10,7 @@ import {
   openWebhookServiceFixture,
   type WebhookServiceFixture,
 } from "../../support/webhooks/service.fixture.ts";
+import { insertMany } from "../../support/database/test-database.ts";
 
 let services: WebhookServiceFixture;
 
@@ -103,9 +104,13 @@ describe("purgeExpired", () => {
     await own.createJobs(agent, 7);
     const oldest = await own.listDeliveries();
     expect(oldest).toHaveLength(7);
-    await own.database.query(sql`
+    await insertMany(
+      own.database,
+      100_000,
+      (numbers) => sql`
       insert into webhook_delivery (id, endpoint_id, event_id, event_type)
-      select ${uuidV7Sql}, ${uuid}, ${uuidV7Sql}, 'job.updated' from generate_series(1, 100000)`);
+      select ${uuidV7Sql}, ${uuid}, ${uuidV7Sql}, 'job.updated' from ${numbers}`,
+    );
     const count = async (): Promise<unknown> => {
       const where = sql`endpoint_id = ${uuid} and status = 'pending'`;
       const [row] = await own.database.query<{ count: number }>(

@@ -2,6 +2,8 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { inject } from "vitest";
+import type { Database } from "../../../src/core/postgres/database.ts";
+import { sql, type Sql } from "../../../src/core/postgres/sql.ts";
 
 export type TestDatabase = Awaited<ReturnType<typeof createTestDatabase>>;
 
@@ -25,5 +27,20 @@ async function runOnServer(serverUrl: string, statement: string): Promise<void> 
     await client.query(statement);
   } finally {
     await client.end();
+  }
+}
+
+/** Numbers of a statement that inserts rows, so that it stays far below the time limit of statements on a busy machine too. */
+const PART = 4_000;
+
+/** Runs the statement for the numbers from 1 to `count`, in parts. `insert` gets their `generate_series`. */
+export async function insertMany(
+  database: Pick<Database, "query">,
+  count: number,
+  insert: (numbers: Sql) => Sql,
+): Promise<void> {
+  for (let from = 1; from <= count; from += PART) {
+    const to = Math.min(from + PART - 1, count);
+    await database.query(insert(sql`generate_series(${from}::int, ${to}::int)`));
   }
 }
