@@ -90,7 +90,7 @@ export class NotificationWorker {
     if (kind === "late_jobs") {
       const { items, total } = await jobs.list(principal, {
         filter: late,
-        order: { field: "scheduled_date", descending: false },
+        order: { field: "due_date", descending: false },
         page: { direction: "forward", limit: MAX_LISTED, position: null },
         include: { items: true, total: true },
       });

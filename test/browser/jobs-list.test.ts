@@ -137,6 +137,24 @@ it("shows words of 200 letters and right-to-left texts at each width, in the lis
   expect(pageErrors).toEqual([]);
 });
 
+it("sorts by the day on which jobs are due, in both directions", async () => {
+  const { page, pageErrors, app, agent } = await openList({ width: 1280, height: 800 }, 1);
+  const numbers = await app.createJobs(agent, [
+    { patch: { scheduled_date: "2030-01-01", scheduled_delivery_date: "2031-01-01" } },
+    { patch: { scheduled_date: "2030-06-01" } },
+  ]);
+  const [confirmed = "", planned = ""] = numbers;
+  const rows = () => page.getByRole("row").getByRole("link").allInnerTexts();
+  await page.goto("/jobs");
+  await expectVisible(page.getByText("3 jobs in total"));
+  await page.getByRole("button", { name: "Due", exact: true }).click();
+  await expect.poll(async () => (await rows()).slice(1)).toEqual([planned, confirmed]);
+  await expectVisible(page.getByText("3 jobs · Earliest due first"));
+  await page.getByRole("button", { name: "Due", exact: true }).click();
+  await expect.poll(async () => (await rows()).slice(0, 2)).toEqual([confirmed, planned]);
+  expect(pageErrors).toEqual([]);
+});
+
 it("resizes a column by keyboard and pointer, keeps its width, and resets it", async () => {
   const { page, pageErrors } = await openList({ width: 1280, height: 800 }, 2);
   await page.goto("/jobs");

@@ -171,6 +171,8 @@ export type JobOrderField =
   | 'UPDATED_AT'
   /** By scheduled delivery date; jobs without one come last. */
   | 'SCHEDULED_DATE'
+  /** By the date on which a job is due: the confirmed date, or the scheduled date; jobs without one come last. */
+  | 'DUE_DATE'
   /** By Marking Number, by code point. */
   | 'MARKING_NUMBER';
 

@@ -6,7 +6,13 @@ import type { JobRow } from "../row.sql.ts";
 import { dateValue } from "../values.ts";
 
 /** The fields that clients can order by. */
-export const jobOrderFields = ["created_at", "updated_at", "scheduled_date", "marking_number"] as const;
+export const jobOrderFields = [
+  "created_at",
+  "updated_at",
+  "scheduled_date",
+  "due_date",
+  "marking_number",
+] as const;
 /** `id`: oldest job first, without a cursor. Exports of all organisations read the primary key in this order. */
 export type JobOrderField = (typeof jobOrderFields)[number] | "id";
 
@@ -23,20 +29,33 @@ export interface JobPosition {
   id: string;
 }
 
-type PositionedRow = Pick<JobRow, "id" | JobOrderField>;
+type PositionedRow = Pick<
+  JobRow,
+  "id" | "created_at" | "updated_at" | "scheduled_date" | "scheduled_delivery_date"
+>;
 
 const KIND = "jobs";
 /** Times as `jobCursor` writes them. PostgreSQL cannot read the year 0000. */
 const instantValue = z.iso.datetime({ precision: 3 }).regex(/^(?!0000)/);
 const cursorShape = z.union([
   z.tuple([z.enum(["created_at", "-created_at", "updated_at", "-updated_at"]), instantValue, z.guid()]),
-  z.tuple([z.enum(["scheduled_date", "-scheduled_date"]), dateValue.nullable(), z.guid()]),
+  z.tuple([
+    z.enum(["scheduled_date", "-scheduled_date", "due_date", "-due_date"]),
+    dateValue.nullable(),
+    z.guid(),
+  ]),
   z.tuple([z.enum(["marking_number", "-marking_number"]), z.null(), z.guid()]),
 ]);
 
 export function positionOf({ field }: JobOrder, row: PositionedRow): JobPosition {
   if (field === "marking_number" || field === "id") return { value: null, id: row.id };
-  return { value: field === "scheduled_date" ? row.scheduled_date : toIsoTime(row[field]), id: row.id };
+  return { value: valueOf(field, row), id: row.id };
+}
+
+function valueOf(field: Exclude<JobOrderField, "marking_number" | "id">, row: PositionedRow): string | null {
+  if (field === "scheduled_date") return row.scheduled_date;
+  if (field === "due_date") return row.scheduled_delivery_date ?? row.scheduled_date;
+  return toIsoTime(row[field]);
 }
 
 /** The position of `row` as an opaque cursor. It contains the order. */

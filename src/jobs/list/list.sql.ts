@@ -103,12 +103,13 @@ function pageSource(principal: Principal, { filter, order, page }: JobListQuery,
   const { field } = order;
   const isKeyset = "position" in page;
   const matching = sql`${visibleTo(principal)} and ${filterToSql(filter, principal)}`;
-  const key = raw(`job.id, job.${field}`);
+  const isDue = field === "due_date";
+  const key = raw(`job.id, job.${isDue ? "scheduled_delivery_date, job.scheduled_date" : field}`);
   const scope = principal.organizationId === null ? organizationScope(filter) : null;
   const isSearch = field !== "id" && Boolean(filter.search);
-  if (isSearch || isRangeOnOtherColumn(filter, field)) {
+  if (isSearch || isDue || isRangeOnOtherColumn(filter, field)) {
     // Reads the ids from the index of the range or the search first and then sorts them. Otherwise the planner would scan the
-    // index of the order and discard all other rows.
+    // index of the order and discard all other rows. No index has the due date, because each change of a date would write it.
     const from = scope && !isSearch ? sql`${scope.organizations} join job on ${scope.isItsJob}` : raw("job");
     return {
       withClause: sql`with matching as materialized (select ${key} from ${from} where ${matching})`,

@@ -2,6 +2,7 @@
 import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import { counterRowsSql } from "../counters/counters.sql.ts";
 import type { JobOrder, JobOrderField, JobPosition } from "./cursor.ts";
+import { dueDateSql } from "./filter.sql.ts";
 
 /** Backward: the last items before `position`, or of the whole list. Items are always in the list's order. */
 export interface KeysetPage {
@@ -62,16 +63,24 @@ interface ScanDirection {
 }
 
 function segmentsOf(field: JobOrderField, { downward, isBackward, position }: ScanDirection): Sql[] {
-  if (field !== "scheduled_date") return [position ? afterPosition(field, downward, position) : sql`true`];
-  const dated = sql`job.scheduled_date is not null`;
-  const undated = sql`job.scheduled_date is null`;
+  if (!isDate(field)) return [position ? afterPosition(field, downward, position) : sql`true`];
+  const dated = sql`${raw(orderedBy(field))} is not null`;
+  const undated = sql`${raw(orderedBy(field))} is null`;
   if (!position) return [dated, undated];
   const beyond = afterPosition(field, downward, position);
   if (position.value === null) return isBackward ? [beyond, dated] : [beyond];
   return isBackward ? [beyond] : [beyond, undated];
 }
 
-const sqlTypes = { created_at: "timestamptz", updated_at: "timestamptz", scheduled_date: "date" } as const;
+/** Jobs can be without one. */
+function isDate(field: JobOrderField): boolean {
+  return field === "scheduled_date" || field === "due_date";
+}
+
+/** The column of the order, or the expression. */
+function orderedBy(field: JobOrderField): string {
+  return field === "due_date" ? dueDateSql : `job.${field}`;
+}
 
 function afterPosition(field: JobOrderField, downward: boolean, { value, id }: JobPosition): Sql {
   const operator = raw(downward ? "<" : ">");
@@ -80,8 +89,10 @@ function afterPosition(field: JobOrderField, downward: boolean, { value, id }: J
     return sql`job.marking_number ${operator} (select marking_number from job where id = ${id}::uuid)`;
   }
   if (field === "id") return sql`job.id ${operator} ${id}::uuid`;
-  if (value === null) return sql`job.${raw(field)} is null and job.id ${operator} ${id}::uuid`;
-  return sql`(job.${raw(field)}, job.id) ${operator} (${value}::${raw(sqlTypes[field])}, ${id}::uuid)`;
+  const ordered = raw(orderedBy(field));
+  if (value === null) return sql`${ordered} is null and job.id ${operator} ${id}::uuid`;
+  const type = raw(isDate(field) ? "date" : "timestamptz");
+  return sql`(${ordered}, job.id) ${operator} (${value}::${type}, ${id}::uuid)`;
 }
 
 /** From this offset on, a page selects ids first and fetches rows only for them. */
@@ -122,6 +133,6 @@ function dayOfRow(offset: number, organizationId: string, descending: boolean): 
 
 function orderBy(field: JobOrderField, descending: boolean, nulls?: "first" | "last"): string {
   const direction = descending ? "desc" : "asc";
-  const nullsClause = nulls && field === "scheduled_date" ? ` nulls ${nulls}` : "";
-  return `order by job.${field} ${direction}${nullsClause}, job.id ${direction}`;
+  const nullsClause = nulls && isDate(field) ? ` nulls ${nulls}` : "";
+  return `order by ${orderedBy(field)} ${direction}${nullsClause}, job.id ${direction}`;
 }

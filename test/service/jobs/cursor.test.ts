@@ -28,6 +28,7 @@ const row = {
   created_at: "2026-05-01 00:00:00.12+00",
   updated_at: "2026-05-02 00:00:00+00",
   scheduled_date: "2026-05-03",
+  scheduled_delivery_date: "2026-05-04",
 };
 
 it("contains the order and the position", () => {
@@ -35,6 +36,7 @@ it("contains the order and the position", () => {
     created_at: "2026-05-01T00:00:00.120Z",
     updated_at: "2026-05-02T00:00:00.000Z",
     scheduled_date: "2026-05-03",
+    due_date: "2026-05-04",
     marking_number: null,
   };
   for (const order of orders) {

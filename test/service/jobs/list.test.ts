@@ -52,6 +52,7 @@ beforeAll(async () => {
       agent_id: (index % 4 === 3 ? otherAgent : agent).organizationId,
       contractor_id: [contractor.organizationId, otherContractor.organizationId, null][index % 3] ?? null,
       scheduled_date: dates[index % dates.length] ?? null,
+      scheduled_delivery_date: dates[index % 5] ?? null,
       normalized_status: index % 5 === 0 ? "failed" : "pending",
       created_at: `2026-05-01T00:00:00.00${index % 3}Z`,
       updated_at: `2026-06-0${1 + (index % 4)}T00:00:00.000Z`,
@@ -63,10 +64,12 @@ afterAll(() => reads[Symbol.asyncDispose]());
 /** The ids in the expected order: by the field, then by id, nulls last in both directions. */
 function inOrder(rows: readonly JobTableRow[], { field, descending }: JobOrder): string[] {
   const sign = descending ? -1 : 1;
+  const valueOf = (row: JobTableRow) =>
+    field === "due_date" ? (row.scheduled_delivery_date ?? row.scheduled_date) : row[field];
   const compare = (a: string, b: string): number => (a < b ? -sign : a > b ? sign : 0);
   return rows
     .toSorted((a, b) => {
-      const [one, other] = [a[field], b[field]];
+      const [one, other] = [valueOf(a), valueOf(b)];
       if (one === null || other === null)
         return Number(one === null) - Number(other === null) || compare(a.id, b.id);
       return compare(one, other) || compare(a.id, b.id);

@@ -448,6 +448,8 @@ export type JobOrderField =
   | 'updated_at'
   /** By scheduled delivery date; jobs without one come last. */
   | 'scheduled_date'
+  /** By the date on which a job is due: the confirmed date, or the scheduled date; jobs without one come last. */
+  | 'due_date'
   /** By Marking Number, by code point. */
   | 'marking_number';
 

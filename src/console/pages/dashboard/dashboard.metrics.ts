@@ -99,7 +99,7 @@ const categoriesOf: Partial<Record<TodayColumn, Category[]>> = {
 };
 
 /** The search for the late jobs. */
-export const LATE: JobsSearch = { late: true, sort: "scheduled_date", size: 100 };
+export const LATE: JobsSearch = { late: true, sort: "due_date", size: 100 };
 
 /** The search for the jobs that are due on `day`: relative, unless this browser has another day. */
 export function dueOn(day: string, today: string): JobsSearch {

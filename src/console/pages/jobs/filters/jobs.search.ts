@@ -22,7 +22,13 @@ export type Category = (typeof CATEGORIES)[number];
 /** Categories of jobs that are not finished. */
 export const UNFINISHED: readonly Category[] = ["OPEN", "IN_PROGRESS", "ATTENTION"];
 
-export const SORT_FIELDS = ["created_at", "updated_at", "scheduled_date", "marking_number"] as const;
+export const SORT_FIELDS = [
+  "created_at",
+  "updated_at",
+  "due_date",
+  "scheduled_date",
+  "marking_number",
+] as const;
 export type SortField = (typeof SORT_FIELDS)[number];
 export type Sort = SortField | `-${SortField}`;
 
@@ -31,6 +37,8 @@ export const SORT_LABELS: Record<Sort, string> = {
   created_at: "Oldest first",
   "-updated_at": "Recently updated first",
   updated_at: "Least recently updated first",
+  due_date: "Earliest due first",
+  "-due_date": "Latest due first",
   scheduled_date: "Earliest scheduled date first",
   "-scheduled_date": "Latest scheduled date first",
   marking_number: "Marking Number, A–Z",

@@ -23,6 +23,7 @@ const PERIOD_MS: Record<Period, number> = {
 const ORDER_FIELD_BY_SORT: Record<SortField, JobOrder["field"]> = {
   created_at: "CREATED_AT",
   updated_at: "UPDATED_AT",
+  due_date: "DUE_DATE",
   scheduled_date: "SCHEDULED_DATE",
   marking_number: "MARKING_NUMBER",
 };

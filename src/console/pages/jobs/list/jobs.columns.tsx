@@ -51,7 +51,7 @@ export const columnDefinitions: Record<ColumnId, ColumnDefinition> = {
     cell: ({ failureReason }, labels) =>
       failureReason === null ? emptyCell : formatValue("failureReason", failureReason, labels),
   },
-  due: { header: "Due", cell: (job) => <Due job={job} /> },
+  due: { header: "Due", sort: "due_date", cell: (job) => <Due job={job} /> },
   scheduledDate: { header: "Scheduled", sort: "scheduled_date", cell: (job) => dayCell(job.scheduledDate) },
   scheduledDeliveryDate: { header: "Confirmed", cell: (job) => dayCell(job.scheduledDeliveryDate) },
   recipientName: { header: "Recipient", cell: (job) => textCell(job.recipientName) },
