@@ -23,7 +23,7 @@ export interface OrganizationNumbers {
   };
   /** Live requests by outcome, in the last 7 and 30 days in UTC, including today. */
   readonly requests: Readonly<Record<keyof typeof USAGE_DAYS, RequestNumbers>>;
-  /** What it has at the same time. Test organisations have limits of their own. */
+  /** Without its test organisations, which have separate limits. */
   readonly limits: readonly {
     readonly name: "api_keys" | "webhook_endpoints" | "invitations";
     readonly used: number;

@@ -98,7 +98,7 @@ it("signs in again over the page if the session ended, and keeps what was typed"
   const owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
   const { page } = await openTab(app, { user: owner });
   await page.goto("/integrations/keys");
-  // The user is asked again for a request that was sent before the sign-in and refused after it.
+  // A request still in flight would ask the user again after the sign-in.
   await expectVisible(page.getByRole("row").nth(1));
   await page.getByRole("button", { name: "Create API key" }).first().click();
   const form = page.getByRole("dialog", { name: "Create API key" });
