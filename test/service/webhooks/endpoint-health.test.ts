@@ -120,7 +120,11 @@ it("reads deliveries and attempts by an index", async (context) => {
     query: (statement: Sql) => (texts.push(statement.compile().text), services.database.query(statement)),
   } as unknown as Database;
   await services.deliveries.health(systemPrincipal, [uuid], recording);
-  const nodes = await nodesOfGenericPlans(context, services.databaseUrl, { texts, settings: "" });
+  // The tables are so small that PostgreSQL prefers to read all of them once it has counted their rows.
+  const nodes = await nodesOfGenericPlans(context, services.databaseUrl, {
+    texts,
+    settings: "set enable_seqscan = off",
+  });
   const reads = nodes.filter((node) => /^webhook_(delivery|attempt)/.test(node["Relation Name"] ?? ""));
   const indexes = reads.flatMap((node) => [node, ...(node.Plans ?? [])]).map((node) => node["Index Name"]);
   expect(reads.map((node) => node["Node Type"])).not.toContain("Seq Scan");
