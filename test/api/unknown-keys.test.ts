@@ -55,13 +55,14 @@ it("a thousand unknown keys from one IPv6 /64 cost 100 statements and 20 more a 
 it("429 for too many unknown keys has the headers that the OpenAPI document declares, of that limit", async () => {
   const api = createApiClient(other.url);
   const headers = { "x-forwarded-for": "2001:db8:0:9::1" };
-  const responses = await Promise.all(
-    Array.from({ length: 2 * unknownKeyRate.burst }, () =>
-      api.call("/v1/jobs", { key: generateKey().text, headers }),
-    ),
-  );
-  const refused = responses.find(({ status }) => status === 429);
-  expect(refused?.headers.get("retry-after")).toBe("1");
-  expect(refused?.headers.get("ratelimit-policy")).toBe('"unknown-keys";q=100;w=5');
-  expect(refused?.headers.get("x-ratelimit-limit")).toBe("100");
+  const call = () => api.call("/v1/jobs", { key: generateKey().text, headers });
+  let refused: Awaited<ReturnType<typeof call>> | undefined;
+  // More than once on a machine that is so slow that the limit refills meanwhile.
+  while (!refused) {
+    const responses = await Promise.all(Array.from({ length: 2 * unknownKeyRate.burst }, call));
+    refused = responses.find(({ status }) => status === 429);
+  }
+  expect(refused.headers.get("retry-after")).toBe("1");
+  expect(refused.headers.get("ratelimit-policy")).toBe('"unknown-keys";q=100;w=5');
+  expect(refused.headers.get("x-ratelimit-limit")).toBe("100");
 });
