@@ -296,7 +296,7 @@ async function expectPrompt(page: Page, dialog: Locator, close: CloseAction, key
   await expectFocus(prompt(page).getByRole("button", { name: "Keep editing" }));
   await page.keyboard.press(key);
   await prompt(page).waitFor({ state: "hidden" });
-  await expect.poll(() => dialog.isVisible()).toBe(true);
+  expect(await dialog.isVisible()).toBe(true);
   await dialog
     .locator(":focus")
     .or(dialog.and(page.locator(":focus")))
@@ -310,8 +310,8 @@ async function expectOpenWhileBusy(page: Page, dialog: Locator, testCase: Dialog
   await received;
   for (const close of closeActions) await close(page, dialog);
   await expectNoWayBack(page, pathOf(testCase));
-  await expect.poll(() => prompt(page).count()).toBe(0);
-  await expect.poll(() => dialog.isVisible()).toBe(true);
+  expect(await prompt(page).count()).toBe(0);
+  expect(await dialog.isVisible()).toBe(true);
   release();
 }
 
@@ -323,7 +323,7 @@ async function expectOpenWithSecret(
   path: string,
 ): Promise<void> {
   await expectVisible(dialog.getByText(secret));
-  await expect.poll(() => dialog.getByRole("button", { name: "Close" }).count()).toBe(0);
+  expect(await dialog.getByRole("button", { name: "Close" }).count()).toBe(0);
   await escape(page);
   await page.mouse.click(4, 4);
   await expectNoWayBack(page, path);

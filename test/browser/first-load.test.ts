@@ -1,4 +1,4 @@
-/** What a browser requests before a page of the console shows its data: everything else is loaded after that. */
+/** What a browser requests before a page of the console shows its data. The rest is loaded later. */
 import { beforeAll, expect, it, vi } from "vitest";
 import type { ConsoleFixture } from "../support/browser/console.fixture.ts";
 import { startConsoleFixture } from "../support/browser/shared-console.ts";
@@ -43,7 +43,7 @@ it.each([
   expect(before.length).toBeLessThanOrEqual(MAX_REQUESTS);
 });
 
-it("the help menu of the jobs follow after the data", async () => {
+it("/jobs has the help menu after the data", async () => {
   const { page } = await openTab(fixture.app, { user: fixture.owner });
   await page.goto("/jobs");
   await expectVisible(page.getByRole("button", { name: "Help" }).first());

@@ -124,7 +124,7 @@ it("goes through the list from which the user came, also over the end of a page 
   // A link to share has no list.
   await page.goto(`/jobs/${numbers[3]}`);
   await at(3);
-  await expect.poll(() => next.count()).toBe(0);
+  expect(await next.count()).toBe(0);
   expect(pageErrors).toEqual([]);
 });
 
@@ -150,11 +150,11 @@ it("prints one page, black on white, with the Marking Number as Code 128 and QR 
   const picture = (name: string) => page.getByRole("img", { name });
 
   await print(number);
-  await expect.poll(() => picture(`QR code of ${number}`).count()).toBe(0);
+  expect(await picture(`QR code of ${number}`).count()).toBe(0);
   await page.emulateMedia({ media: "print", colorScheme: "dark" });
   await expectVisible(picture(`QR code of ${number}`));
   await expectVisible(picture(`Code 128 of ${number}`));
-  await expect.poll(() => heading(tab, number).isVisible()).toBe(false);
+  expect(await heading(tab, number).isVisible()).toBe(false);
   const style = await page
     .getByText("Ring twice.")
     .last()
@@ -168,7 +168,7 @@ it("prints one page, black on white, with the Marking Number as Code 128 and QR 
   await print(other);
   await page.emulateMedia({ media: "print" });
   await expectVisible(picture(`QR code of ${other}`));
-  await expect.poll(() => picture(`Code 128 of ${other}`).count()).toBe(0);
+  expect(await picture(`Code 128 of ${other}`).count()).toBe(0);
   await page.emulateMedia({ media: "screen" });
   expect(pageErrors).toEqual([]);
 });

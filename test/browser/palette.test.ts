@@ -75,7 +75,7 @@ it("goes to a job by its number, id or name, to a page, and to the dialog of an 
   await choose(page, "create end", "Create endpoint");
   await expectVisible(page.getByRole("dialog", { name: "Create endpoint" }));
   await page.keyboard.press("Control+k");
-  await expect.poll(() => palette(page).count()).toBe(0);
+  expect(await palette(page).count()).toBe(0);
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "hidden" });
   expect(pageErrors).toEqual([]);
@@ -147,7 +147,7 @@ it("shows no answer to an older text", async () => {
   old.resolve();
   await expect.poll(() => answered).toEqual([first]);
   await expectVisible(option(page, new RegExp(`^${second}`)));
-  await expect.poll(() => option(page, new RegExp(`^${first}`)).count()).toBe(0);
+  expect(await option(page, new RegExp(`^${first}`)).count()).toBe(0);
 });
 
 it("moves, selects, opens and searches in a list by keys, but not while the user types", async () => {
@@ -198,7 +198,7 @@ it("shows the keys, and turns single keys off for this browser", async () => {
   for (const key of ["/", "?"]) await page.keyboard.press(key);
   await page.keyboard.press("Control+k");
   await expectVisible(option(page, "Keyboard shortcuts"));
-  await expect.poll(() => dialog.count()).toBe(0);
+  expect(await dialog.count()).toBe(0);
   await option(page, "Keyboard shortcuts").click();
   await expectVisible(dialog);
   await expect.poll(() => dialog.getByRole("switch", { name: "Single keys" }).isChecked()).toBe(false);

@@ -105,7 +105,7 @@ describe("an invitation", () => {
     const { page } = await openTab(strict);
     await page.goto(url);
     await expectVisible(page.getByRole("button", button));
-    await expect.poll(() => page.getByLabel("Your name").count()).toBe(0);
+    expect(await page.getByLabel("Your name").count()).toBe(0);
     expect(await findPageProblems(page)).toEqual([]);
   });
 
@@ -132,5 +132,5 @@ it("explains why single sign-on failed, and no other code of a link", async () =
   await expectVisible(page.getByText("You cancelled the sign-in at your identity provider."));
   await page.goto("/sign-in?error=Call%200800%20for%20help");
   await expectVisible(page.getByText("Your identity provider sent an answer that we can’t accept."));
-  await expect.poll(() => page.getByText("0800").count()).toBe(0);
+  expect(await page.getByText("0800").count()).toBe(0);
 });

@@ -45,7 +45,7 @@ function filesOf(entries: readonly string[]): string[] {
   return [...new Set(chunks.flatMap(({ file, css = [] }) => [file, ...css]))];
 }
 
-/** A module whose chunk has others too has no entry of its own. */
+/** A module that shares its chunk with others has no separate entry. */
 function chunkOf(source: string): string {
   const name = source.match(/([^/]+)\.tsx$/)?.[1];
   return source in manifest ? source : Object.keys(manifest).find((key) => manifest[key]!.name === name)!;
