@@ -18,21 +18,27 @@ interface ClampedProps {
 
 export function Clamped({ text, children = text }: ClampedProps) {
   if (text.length <= SHORT_LENGTH && text.split("\n").length <= SHORT_LINES) return children;
-  return <FirstLines>{children}</FirstLines>;
+  return <FirstLines maxHeightPx={MAX_HEIGHT_PX}>{children}</FirstLines>;
 }
 
-/** Mantine's Spoiler would make each text a region without a name. */
-function FirstLines({ children }: { children: ReactNode }) {
+interface FirstLinesProps {
+  maxHeightPx: number;
+  lessLabel?: string;
+  children: ReactNode;
+}
+
+/** What is higher than `maxHeightPx` is shown once the user asks. Mantine's Spoiler would make it a region without a name. */
+export function FirstLines({ maxHeightPx, lessLabel = "Show less", children }: FirstLinesProps) {
   const [isOpen, setIsOpen] = useState(false);
   const { ref, height } = useElementSize();
   return (
     <>
-      <div style={{ overflow: "hidden", maxHeight: isOpen ? undefined : MAX_HEIGHT_PX }}>
+      <div style={{ overflow: "hidden", maxHeight: isOpen ? undefined : maxHeightPx }}>
         <div ref={ref}>{children}</div>
       </div>
-      {height > MAX_HEIGHT_PX && (
+      {height > maxHeightPx && (
         <Anchor component="button" type="button" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
-          {isOpen ? "Show less" : "Show all"}
+          {isOpen ? lessLabel : "Show all"}
         </Anchor>
       )}
     </>

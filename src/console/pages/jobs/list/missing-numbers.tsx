@@ -1,5 +1,6 @@
 /** The Marking Numbers of a pasted list that were not found. */
-import { Spoiler, Text } from "@mantine/core";
+import { Text } from "@mantine/core";
+import { FirstLines } from "../../../components/display/clamped.tsx";
 import { CopyButton } from "../../../components/display/copy-button.tsx";
 import classes from "./jobs.module.css";
 
@@ -10,11 +11,11 @@ export function MissingNumbers({ missing }: { missing: readonly string[] }) {
   return (
     <>
       <CopyButton value={missing.join("\n")} label="those not found" />
-      <Spoiler maxHeight={MAX_HEIGHT_PX} showLabel="Show all" hideLabel="Show fewer">
+      <FirstLines maxHeightPx={MAX_HEIGHT_PX} lessLabel="Show fewer">
         <Text fz="sm" className={classes.missing}>
           Not found: {missing.join(", ")}
         </Text>
-      </Spoiler>
+      </FirstLines>
     </>
   );
 }
