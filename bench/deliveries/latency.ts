@@ -1,6 +1,7 @@
-/** Measures the time from the commit of a change to its receipt, at a steady rate. */
+/** Measures the time from the commit of a change to its receipt, and the CPU of both, at a steady rate. */
 import { onProgress } from "../environment.ts";
 import { formatJudged, formatNumber, formatTable } from "../report.ts";
+import { processCpuUs } from "../process-usage.ts";
 import { endProcess, nextMessage, startProcess } from "../servers.ts";
 import { measureInTurn, median, medianOf, percentile } from "../statistics.ts";
 import { pointEndpoints } from "./dataset.ts";
@@ -11,9 +12,13 @@ import type { EngineName, Produced, ProducerCommand } from "./protocol.ts";
 interface Latency {
   p50Ms: number;
   p99Ms: number;
+  /** CPU microseconds per change: of the engine, and of PostgreSQL with the insert of the event. */
+  nodeUs: number;
+  postgresUs: number;
 }
 
 const RATES = [
+  { perSecond: 100, p50: 2.5, p99: 2 },
   { perSecond: 200, p50: 2.5, p99: 2 },
   { perSecond: 1_000, p50: 2.5, p99: 3 },
 ];
@@ -56,8 +61,8 @@ export async function measureLatency(bench: DeliveryBench, rounds: number): Prom
       `p50 ≤ ${p50}; p99 ≤ ${p99}`,
       `${ratio("p50Ms", p50)}; ${ratio("p99Ms", p99)}`,
       ...ENGINES.map((name) => {
-        const { p50Ms, p99Ms } = medianOf<keyof Latency>(of(name));
-        return `${formatNumber(p50Ms)} / ${formatNumber(p99Ms)}`;
+        const { p50Ms, p99Ms, nodeUs, postgresUs } = medianOf<keyof Latency>(of(name));
+        return `${formatNumber(p50Ms)} / ${formatNumber(p99Ms)}; ${formatNumber(nodeUs)} + ${formatNumber(postgresUs)}`;
       }),
     ]);
   }
@@ -66,7 +71,7 @@ export async function measureLatency(bench: DeliveryBench, rounds: number): Prom
       "changes per second",
       "budget, relative to BullMQ",
       "measured",
-      "Waymark p50 / p99 ms",
+      "Waymark: p50 / p99 ms; CPU µs per change, Node + PostgreSQL",
       "BullMQ",
       "graphile-worker",
     ],
@@ -75,7 +80,7 @@ export async function measureLatency(bench: DeliveryBench, rounds: number): Prom
 }
 
 async function measureOne(
-  { dataset: { client, secrets }, sink }: DeliveryBench,
+  { servers, dataset: { client, secrets }, sink }: DeliveryBench,
   engine: EngineProcess,
   { perSecond, produce }: { perSecond: number; produce: (command: ProducerCommand) => Promise<Produced> },
 ): Promise<Latency> {
@@ -85,14 +90,22 @@ async function measureOne(
   sink.send({ do: "expect", count, secrets, keepTimes: true });
   const received = sink.received();
   received.catch(() => undefined);
+  const cpu = () => ({ nodeUs: processCpuUs(engine.pid), postgresUs: servers.cpu().postgresUs });
+  const before = cpu();
   await engine.send({ do: "start" });
   const committed = await produce({ engine: engine.name, perSecond, count });
   const { times } = await received;
   await engine.send({ do: "stop" });
+  const after = cpu();
   const countedFromMs = Math.min(...committed.values()) + WARM_UP_SECONDS * 1000;
   const latenciesMs = [...times].flatMap(([id, receivedMs]) => {
     const committedMs = committed.get(id) ?? Number.NaN;
     return committedMs < countedFromMs ? [] : [receivedMs - committedMs];
   });
-  return { p50Ms: percentile(latenciesMs, 0.5), p99Ms: percentile(latenciesMs, 0.99) };
+  return {
+    p50Ms: percentile(latenciesMs, 0.5),
+    p99Ms: percentile(latenciesMs, 0.99),
+    nodeUs: (after.nodeUs - before.nodeUs) / count,
+    postgresUs: (after.postgresUs - before.postgresUs) / count,
+  };
 }

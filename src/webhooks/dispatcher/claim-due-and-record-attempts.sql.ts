@@ -39,6 +39,8 @@ export interface ClaimResult {
   leases: Lease[];
   /** The cursor for the next claim; null if every endpoint was scanned. */
   cursor: string | null;
+  /** True if the share of a partner was too small for all its endpoints. */
+  hasOmittedEndpoints: boolean;
 }
 
 /** Longer than the longest attempt, so a worker with an expired lease is dead or stuck. */
@@ -47,7 +49,12 @@ const LEASE_MS = 30_000;
 const MAX_ENDPOINTS_SCANNED = 100;
 const NIL_UUID = "00000000-0000-0000-0000-000000000000";
 
-type ClaimRow = { scanned_count: number; last_scanned: string | null; finished_count: number } & (
+type ClaimRow = {
+  scanned_count: number;
+  last_scanned: string | null;
+  has_omitted: boolean;
+  finished_count: number;
+} & (
   | { id: null }
   | ({
       id: string;
@@ -68,13 +75,17 @@ type ClaimRow = { scanned_count: number; last_scanned: string | null; finished_c
 export async function claimDue(database: Queryable, request: ClaimRequest): Promise<ClaimResult> {
   if (request.freeSlots === 0) {
     await recordFinished(database, request.finished);
-    return { leases: [], cursor: request.cursor };
+    return { leases: [], cursor: request.cursor, hasOmittedEndpoints: false };
   }
   const token = newUuid();
   const rows = await database.query<ClaimRow>(claimSql(request, token));
   await deleteIfOrphaned(database, request.finished, rows[0]);
   const leases = rows.flatMap((row) => (row.id === null ? [] : [toLease(row, token)]));
-  return { leases, cursor: nextCursor(request, rows[0], leases) };
+  return {
+    leases,
+    cursor: nextCursor(request, rows[0], leases),
+    hasOmittedEndpoints: rows[0]?.has_omitted === true,
+  };
 }
 
 /** Continues after the last endpoint that was scanned or served, so that all endpoints get their turn. */
@@ -255,6 +266,7 @@ function claimSql(request: ClaimRequest, token: string): Sql {
     )
     select (select count(*)::int from scanned) as scanned_count,
       (select endpoint_id from scanned order by endpoint_id desc limit 1) as last_scanned,
+      (select count(*) from requested) > (select count(*) from candidates) as has_omitted,
       ${finished.length > 0 ? sql`(select count(*)::int from finished)` : sql`0`} as finished_count,
       leased.*, due.is_reclaimed, eligible.version, eligible.circuit_step, eligible.is_failing, eligible.send_budget,
       event.id as found_event_id, event.type, event.sequence, event.actor_type, event.actor_id, event.request_id,

@@ -1,6 +1,7 @@
 /**
  * The dispatcher sends due deliveries. It runs one claim statement at a time, which records results and leases due deliveries;
- * wake-ups and results that arrive meanwhile go into the next one. Any number of workers can run in parallel.
+ * wake-ups and results that arrive meanwhile go into the next one. While nothing else is due, results wait a little for the claim
+ * of the next wake-up. Any number of workers can run in parallel.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Database } from "../../core/postgres/database.ts";
@@ -46,6 +47,10 @@ const FIRST_ATTEMPT_SHARE = 0.8;
 const MAX_RETRY_ENDPOINTS = 100;
 const RETRY_DELAY_MS = { min: 100, max: 5_000 } as const;
 const STOP_TIMEOUT_MS = 20_000;
+/** How long results wait for a claim that is needed anyway: a claim for them alone costs as much. */
+const RESULT_DELAY_MS = 50;
+/** Results that do not wait for more. */
+const MAX_WAITING_RESULTS = 100;
 /** Allowed difference between the clocks of this process and PostgreSQL. */
 const WAKE_GRACE_MS = 5;
 
@@ -58,6 +63,11 @@ export class Dispatcher implements AsyncDisposable {
   #results = emptyBatch();
   #cursor: string | null = null;
   #isWoken = false;
+  /** True if the last claim left deliveries that are due, because a limit was reached. Results make room for them. */
+  #hasLeftDeliveries = false;
+  /** True once results have waited for `RESULT_DELAY_MS`. */
+  #areResultsDue = false;
+  #resultTimer: NodeJS.Timeout | undefined;
   #claiming: Promise<void> | null = null;
   #refillTimer: NodeJS.Timeout | undefined;
   /** Aborted when the dispatcher stops claiming. */
@@ -90,12 +100,14 @@ export class Dispatcher implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     clearTimeout(this.#refillTimer);
+    this.#claimIfNeeded();
     const timeout = setTimeout(() => this.#abandon.abort(), STOP_TIMEOUT_MS);
     // A running claim may return leases. They are sent, because other workers must wait until they expire.
     await this.#claiming;
     await untilAborted(this.deliveries.drained(), this.#abandon.signal);
     await this.#claiming;
     clearTimeout(timeout);
+    clearTimeout(this.#resultTimer);
     this.#abandon.abort();
   }
 
@@ -105,17 +117,35 @@ export class Dispatcher implements AsyncDisposable {
 
   #hasWork(): boolean {
     if (this.#abandon.signal.aborted) return false;
-    const hasResults = this.#results.finished.length > 0 || this.#results.stateChanges.size > 0;
-    return hasResults || (this.#isWoken && this.#freeSlots() > 0);
+    return this.#mustRecordNow() || (this.#isWoken && this.#freeSlots() > 0);
+  }
+
+  #mustRecordNow(): boolean {
+    const { finished, stateChanges } = this.#results;
+    if (stateChanges.size > 0) return true;
+    if (finished.length === 0) return false;
+    const isUrgent =
+      this.#areResultsDue || finished.length >= MAX_WAITING_RESULTS || this.#stop.signal.aborted;
+    return isUrgent || this.#hasLeftDeliveries || this.#retryEndpoints.size > 0;
   }
 
   #claimIfNeeded(): void {
-    if (this.#claiming || !this.#hasWork()) return;
+    if (this.#claiming) return;
+    if (!this.#hasWork()) {
+      if (this.#results.finished.length > 0)
+        this.#resultTimer ??= setTimeout(this.#recordResults, RESULT_DELAY_MS);
+      return;
+    }
     this.#claiming = this.#claimLoop().finally(() => {
       this.#claiming = null;
       this.#claimIfNeeded();
     });
   }
+
+  readonly #recordResults = (): void => {
+    this.#areResultsDue = true;
+    this.#claimIfNeeded();
+  };
 
   async #claimLoop(): Promise<void> {
     let pauseMs: number = RETRY_DELAY_MS.min;
@@ -139,11 +169,14 @@ export class Dispatcher implements AsyncDisposable {
     this.endpoints.evictIdle(clock.elapsed());
     const batch = this.#results;
     this.#results = emptyBatch();
+    clearTimeout(this.#resultTimer);
+    this.#resultTimer = undefined;
+    this.#areResultsDue = false;
     const budgets = this.endpoints.sendBudgets(clock.elapsed(), this.#freeSlots() < MAX_IN_FLIGHT / 2);
     const { retryEndpoints, hasMore } = this.#takeRetryEndpoints(budgets);
     this.#isWoken = false;
     const freeSlots = this.#freeSlots();
-    const { leases, cursor } = await this.#runClaim(batch, retryEndpoints, {
+    const { leases, cursor, hasOmittedEndpoints } = await this.#runClaim(batch, retryEndpoints, {
       ...budgets,
       freeSlots,
     }).catch(async (error: unknown) => {
@@ -157,8 +190,12 @@ export class Dispatcher implements AsyncDisposable {
     // Endpoints are left to scan: after this claim's, or before it if it did not start at the first.
     if (cursor !== null || this.#cursor !== null || hasMore) this.#isWoken = true;
     this.#cursor = cursor;
+    const full = servedInFull(leases);
+    const hasUsedSlots = leases.length >= freeSlots;
+    const isLimited = full.size > 0 || [...budgets.byEndpoint.values()].includes(0);
+    this.#hasLeftDeliveries = hasUsedSlots || isLimited || hasOmittedEndpoints;
     await this.deliveries.sendAll(leases);
-    for (const id of unserved(retryEndpoints, { leases, freeSlots })) this.#retryEndpoints.add(id);
+    for (const id of retryEndpoints) if (hasUsedSlots || full.has(id)) this.#retryEndpoints.add(id);
     for (const id of this.endpoints.ofBusyPartners(retryEndpoints)) this.#retryEndpoints.add(id);
     this.#scheduleRefill(budgets.isRateLimited);
   }
@@ -247,18 +284,13 @@ export class Dispatcher implements AsyncDisposable {
   }
 }
 
-/** The endpoints that may have more due deliveries: they used their whole budget, or all slots were taken. */
-function unserved(
-  retryEndpoints: readonly string[],
-  { leases, freeSlots }: { leases: readonly Lease[]; freeSlots: number },
-): string[] {
-  if (leases.length >= freeSlots) return [...retryEndpoints];
+/** The endpoints that received all that they could, so that they may have more due deliveries. */
+function servedInFull(leases: readonly Lease[]): Set<string> {
   const leased = new Map<string, number>();
   for (const { endpointId } of leases) leased.set(endpointId, (leased.get(endpointId) ?? 0) + 1);
-  const servedInFull = new Set(
+  return new Set(
     leases.flatMap(({ endpointId, endpoint }) =>
       leased.get(endpointId) === endpoint.sendBudget ? [endpointId] : [],
     ),
   );
-  return retryEndpoints.filter((id) => servedInFull.has(id));
 }
