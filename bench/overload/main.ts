@@ -9,7 +9,14 @@ import { onProgress } from "../environment.ts";
 import { formatTable, publish } from "../report.ts";
 import { openJobs } from "../seed.ts";
 import { measureOverload, pinToCore } from "./measure.ts";
-import { findBrokenPromises, formatOverload, formatRecovery, formatVerdict, HEADINGS } from "./tables.ts";
+import {
+  findBrokenPromises,
+  formatLiveness,
+  formatOverload,
+  formatRecovery,
+  formatVerdict,
+  HEADINGS,
+} from "./tables.ts";
 import { createTraffic, mixtures, type Mixture } from "./traffic.ts";
 
 const { values: options } = parseArgs({
@@ -26,7 +33,7 @@ const [jobs, seconds] = [Number(options.jobs), Number(options.seconds)];
 /** In a shorter run one slow request decides the p99. */
 const isJudged = seconds >= 20;
 const rows: string[][] = [HEADINGS];
-const recoveries: string[] = [];
+const notes: string[] = [];
 const broken: string[] = [];
 await using postgres = await openPostgres();
 await using database = await openJobs(postgres, { jobs, fresh: options.fresh });
@@ -36,7 +43,7 @@ for (const mixture of (options.only?.split(",") ?? mixtures) as Mixture[]) {
   onProgress(mixture);
   const measured = await measureOverload({ databaseUrl: database.url, requests: traffic[mixture], seconds });
   rows.push(...formatOverload(mixture, measured));
-  recoveries.push(formatRecovery(mixture, measured));
+  notes.push(formatRecovery(mixture, measured), formatLiveness(mixture, measured));
   broken.push(...findBrokenPromises(mixture, measured));
 }
 const verdict = isJudged ? formatVerdict(broken) : "Too short to judge.";
@@ -44,7 +51,7 @@ const details = [`${jobs.toLocaleString("en")} jobs`, `${seconds} s of overload`
 await publish(
   "overload",
   details,
-  [formatTable(rows), recoveries.join("\n"), verdict].join("\n\n"),
+  [formatTable(rows), notes.join("\n"), verdict].join("\n\n"),
   options.write,
 );
 if (isJudged && broken.length > 0) process.exitCode = 1;

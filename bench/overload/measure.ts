@@ -1,6 +1,8 @@
 /** Measures one mixture of requests: the server's capacity, then its behaviour at 30 %, 300 % and again 30 % of it. */
 import { execFileSync } from "node:child_process";
+import { get } from "node:http";
 import { cpus } from "node:os";
+import { setTimeout as pause } from "node:timers/promises";
 import { onProgress } from "../environment.ts";
 import type { LoadPhase, LoadRequest, SentRequest } from "../load.ts";
 import { startLoadGenerator, startServer } from "../servers.ts";
@@ -16,6 +18,8 @@ export interface OverloadResult {
   /** Responses with status 200 per second. */
   capacity: number;
   phases: MeasuredPhase[];
+  /** How long `GET /health/live` took during the overload, on new connections as an orchestrator opens them. */
+  livenessMs: number[];
 }
 
 export interface MeasuredPhase {
@@ -68,9 +72,11 @@ export async function measureOverload(options: OverloadOptions): Promise<Overloa
   await using protectedSide = await startSide(options, true);
   const calm = open(phaseNames.calm, BASELINE_LOAD, short);
   const after = open(phaseNames.after, BASELINE_LOAD, short);
+  const probing = probeLiveness(protectedSide.url, { afterS: short * 2, seconds });
   const sent = await protectedSide.run([{ ...calm, name: warmUp.name }, calm, overload, after]);
   return {
     capacity,
+    livenessMs: await probing,
     phases: [
       { phase: closed, isProtected: false, sent: requestsOfPhase(found, closed) },
       { phase: without, isProtected: false, sent: sentWithout },
@@ -83,11 +89,38 @@ export async function measureOverload(options: OverloadOptions): Promise<Overloa
   };
 }
 
+const PROBE_INTERVAL_MS = 100;
+
+async function probeLiveness(
+  url: string,
+  { afterS, seconds }: { afterS: number; seconds: number },
+): Promise<number[]> {
+  await pause(afterS * 1_000);
+  const probes: Promise<number>[] = [];
+  for (const endMs = performance.now() + seconds * 1_000; performance.now() < endMs;) {
+    probes.push(probe(`${url}/health/live`));
+    await pause(PROBE_INTERVAL_MS);
+  }
+  return await Promise.all(probes);
+}
+
+/** Returns the milliseconds to the end of the response; infinite without one. */
+async function probe(url: string): Promise<number> {
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const sentMs = performance.now();
+  const request = get(url, { agent: false }, (response) => {
+    response.resume().once("end", () => resolve(performance.now() - sentMs));
+  });
+  request.once("error", () => resolve(Infinity));
+  return await promise;
+}
+
 function requestsOfPhase(sent: readonly SentRequest[], { name }: LoadPhase): SentRequest[] {
   return sent.filter(({ phase }) => phase === name);
 }
 
 interface RunningSide extends AsyncDisposable {
+  readonly url: string;
   run(phases: readonly LoadPhase[]): Promise<SentRequest[]>;
 }
 
@@ -105,6 +138,7 @@ async function startSide(
   pinToCore("load", load.pid);
   const resources = opened.move();
   return {
+    url: server.url,
     run: (phases) => load.run({ url: server.url, requests, phases }),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };

@@ -18,9 +18,10 @@ export const HEADINGS = [
   "p99 ms from due time",
   "refusals: p50 / p99 ms",
 ];
-/** Budgets (docs/engineering/performance/overload.md): p99 at 300 % relative to 30 %, and the last refusal after the overload. */
+/** Budgets (docs/engineering/performance/overload.md): p99 at 300 % relative to 30 %, the last refusal after the overload, and p99 of liveness. */
 const MAX_LATENCY_RATIO: Readonly<Record<Mixture, number>> = { lists: 3, mixed: 5 };
 const MAX_RECOVERY_MS = 5_000;
+const MAX_LIVENESS_MS = 250;
 
 /** Formats the rows of all requests together, and one row per kind if there are several kinds. */
 export function formatOverload(mixture: Mixture, { capacity, phases }: OverloadResult): string[][] {
@@ -48,13 +49,21 @@ export function findBrokenPromises(mixture: Mixture, measured: OverloadResult): 
     .flatMap(({ sent }) => sent)
     .filter((each) => !isAnswered(each) && !isRejected(each)).length;
   const lastMs = lastRejectedMs(sentInPhase(measured, phaseNames.after));
+  const livenessMs = percentile(measured.livenessMs, 0.99);
   return [
     ...(times > MAX_LATENCY_RATIO[mixture] ? [`p99 is ${formatNumber(times)} times that at 30 %`] : []),
     ...(failed > 0 ? [`${failed} requests got neither a response nor a refusal`] : []),
     ...(lastMs > MAX_RECOVERY_MS
       ? [`the last refusal came ${formatNumber(lastMs)} ms after the overload`]
       : []),
+    ...(livenessMs > MAX_LIVENESS_MS ? [`p99 of liveness is ${formatNumber(livenessMs)} ms`] : []),
   ].map((text) => `${mixture}: ${text}`);
+}
+
+/** Describes the probes of liveness during the overload. */
+export function formatLiveness(mixture: Mixture, { livenessMs }: OverloadResult): string {
+  const [p50, p99] = [0.5, 0.99].map((share) => formatNumber(percentile(livenessMs, share)));
+  return `${mixture}: \`/health/live\` took ${p50} / ${p99} ms during the overload (p50 / p99).`;
 }
 
 export function formatVerdict(broken: readonly string[]): string {
