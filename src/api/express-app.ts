@@ -97,8 +97,8 @@ export function createHttpApp(services: HttpServices): Express {
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
 
   if (config.role !== "worker") {
-    if (graphql) app.use(graphql.routes(simulate));
     app.use("/v1", operationRoutes(restOperations, { ...services, guards, baseUrl }));
+    if (graphql) app.use(graphql.routes(simulate));
     app.use("/auth", accountRoutes(services));
     app.use("/console-api", importRoutes(services));
     if (schedulerDashboard) app.use(schedulerDashboard);
