@@ -54,7 +54,7 @@ beforeEach(async () => {
 const numbers = () => page.getByRole("list", { name: "Jobs of today" }).getByRole("link");
 const rows = () => page.getByRole("table", { name: "Jobs of today by contractor" }).getByRole("row");
 
-it("each number of the board is that of the list that it links to", async () => {
+it("each number of the board is that of the list that it links to, and late jobs are due longest first", async () => {
   await page.goto("/");
   await expect
     .poll(() => numbers().allInnerTexts())
@@ -68,6 +68,8 @@ it("each number of the board is that of the list that it links to", async () => 
     ["No contractor", "3", "0", "0", "2", "3"],
     [contractor.name, "3", "2", "1", "0", "1"],
   ]);
+  const late = page.getByRole("region", { name: "Late", exact: true }).getByText(/ days? late$/);
+  expect(await late.allInnerTexts()).toEqual(["3 days late", "2 days late", "1 day late", "1 day late"]);
   const links = await page
     .getByRole("region", { name: "Today", exact: true })
     .getByRole("link")

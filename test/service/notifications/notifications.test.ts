@@ -138,19 +138,26 @@ describe("the morning list", () => {
     expect(await mailsTo(viewer)).toHaveLength(1);
   });
 
-  it("has at most 10 jobs, their number, and links to the filter and the settings", async () => {
+  it("has at most 10 jobs, due longest first, their number, and links to the filter and the settings", async () => {
     const jobs = Array.from({ length: 12 }, (_, index) => ({
       markingNumber: `LATE-${agent.id}-${10 + index}`,
-      patch: { ...LATE, recipient_name: "Ann Private", normalized_status: "in_transit" },
+      patch: {
+        // The later of two was planned earlier.
+        scheduled_date: `2020-01-${10 + index}`,
+        scheduled_delivery_date: `2020-02-${22 - index}`,
+        recipient_name: "Ann Private",
+        normalized_status: "in_transit",
+      },
     }));
     await app.createJobs(agent, [...jobs, { patch: { scheduled_date: "2999-01-01" } }]);
     const owner = await user("owner", { mail: ["late_jobs"], webhook: ["late_jobs"] });
     await sweep();
     const [mail] = await mailsTo(owner);
     expect(mail).toMatchObject({ kind: "late_jobs", subject: "12 jobs are late" });
+    const longestFirst = Array.from({ length: 10 }, (_, index) => [21 - index, 11 + index]);
     for (const text of [mail?.text ?? "", ...posts()]) {
-      expect(text.match(/LATE-/g)).toHaveLength(10);
-      expect(text).toMatch(new RegExp(`^LATE-${agent.id}-\\d\\d: in transit, due 3 February$`, "m"));
+      const listed = [...text.matchAll(/^LATE-.+-(\d\d): in transit, due (\d\d) February$/gm)];
+      expect(listed.map(([, job, day]) => [Number(job), Number(day)])).toEqual(longestFirst);
       expect(text).toContain("And 2 more.");
       expect(text).toContain("https://waymark.example/jobs?late=true");
       expect(text).not.toContain("Private");
