@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: compares Waymark with the hand-written baseline and with other products.
- * Options: --jobs=N --deliveries=N --fresh --rounds=N --only=list10,update (or filters, graphql, deliveries, backlog, latency, growth)
+ * Options: --jobs=N --deliveries=N --fresh --rounds=N --only=list10,update (or filters, graphql, deliveries, backlog, latency)
  * --engines=graphile-worker,bare-loop --write --profile (CPU profiles of both servers).
  */
 import { parseArgs } from "node:util";
@@ -9,7 +9,6 @@ import { countStatements, openPostgres, type BenchPostgres } from "./database.ts
 import { measureBacklog } from "./deliveries/backlog.ts";
 import { createDeliveryDataset } from "./deliveries/dataset.ts";
 import { measureLatency } from "./deliveries/latency.ts";
-import { measureLogGrowth } from "./deliveries/log-growth.ts";
 import { startDeliveryServers, startSink } from "./deliveries/processes.ts";
 import { onProgress } from "./environment.ts";
 import { installPeers } from "./install-peers.ts";
@@ -39,8 +38,6 @@ const graphql = graphqlRows.filter(({ id }) => isChosen(id, "graphql"));
 const deliveryParts = {
   backlog: isChosen("backlog", "deliveries"),
   latency: isChosen("latency", "deliveries"),
-  // It takes long, so it runs only by name.
-  growth: only?.includes("growth") ?? false,
 };
 const hasDeliveries = Object.values(deliveryParts).includes(true);
 
@@ -60,19 +57,12 @@ async function reportDeliveries(server: BenchPostgres): Promise<void> {
   await using servers = await startDeliveryServers(server);
   await using sink = await startSink();
   const size = `${deliveries.toLocaleString("en")} deliveries`;
-  if (deliveryParts.backlog || deliveryParts.latency) {
-    const given = { name: "deliveries", events: deliveries, sinkUrl: sink.url };
-    await using dataset = await createDeliveryDataset(server, given);
-    const bench = { servers, dataset, sink, takeCounts: await countStatements(dataset.client) };
-    const engines = options.engines?.split(",") ?? null;
-    if (deliveryParts.backlog)
-      await report("backlog", size, await measureBacklog(bench, { deliveries, rounds, only: engines }));
-    if (deliveryParts.latency) await report("latency", size, await measureLatency(bench, rounds));
-  }
-  if (deliveryParts.growth) {
-    const parts = { postgres: server, servers, sink };
-    await report("growth", size, await measureLogGrowth(parts, { rounds, largest: deliveries * 20 }));
-  }
+  await using dataset = await createDeliveryDataset(server, { events: deliveries, sinkUrl: sink.url });
+  const bench = { servers, dataset, sink, takeCounts: await countStatements(dataset.client) };
+  const engines = options.engines?.split(",") ?? null;
+  if (deliveryParts.backlog)
+    await report("backlog", size, await measureBacklog(bench, { deliveries, rounds, only: engines }));
+  if (deliveryParts.latency) await report("latency", size, await measureLatency(bench, rounds));
 }
 
 async function report(part: ReportPart, size: string, table: string): Promise<void> {

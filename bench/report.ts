@@ -12,7 +12,6 @@ const parts = {
   graphql: ["performance/graphql.md", "bench -- --write, graphql"],
   backlog: ["performance/deliveries.md", "bench -- --write, backlog"],
   latency: ["performance/deliveries.md", "bench -- --write, latency"],
-  growth: ["performance/deliveries.md", "bench -- --write, growth"],
   sizes: ["performance/growth.md", "bench:growth -- --write"],
   overload: ["performance/overload.md", "bench:overload -- --write"],
   neighbours: ["performance/overload.md", "bench:neighbours -- --write"],

@@ -1,4 +1,4 @@
-/** Measures how fast each engine sends a backlog of deliveries: Waymark, four job queues, and a bare loop of POSTs. */
+/** Measures how fast each engine sends a backlog of deliveries: Waymark, graphile-worker, and a bare loop of POSTs. */
 import { onProgress } from "../environment.ts";
 import { peakMemoryMb } from "../process-usage.ts";
 import { formatJudged, formatNumber, formatTable } from "../report.ts";
@@ -10,8 +10,6 @@ import type { EngineName } from "./protocol.ts";
 interface DeliverySide {
   name: string;
   engine: EngineName;
-  /** The part of the backlog that it gets. Default: all. */
-  share?: number;
   isHanging?: true;
   /** Minimum of Waymark's deliveries per second divided by the engine's. With hanging endpoints the ratio is inverted. */
   min?: number;
@@ -21,10 +19,6 @@ const SIDES: readonly DeliverySide[] = [
   { name: "Waymark", engine: "waymark" },
   { name: "Waymark, 1 % of endpoints hanging", engine: "waymark", isHanging: true, min: 0.8 },
   { name: "graphile-worker", engine: "graphile-worker", min: 1.1 },
-  { name: "pg-boss", engine: "pg-boss" },
-  { name: "BullMQ", engine: "bullmq" },
-  // One task per delivery is so slow that it gets only a part.
-  { name: "Agenda, one task per delivery", engine: "agenda", share: 1 / 25, min: 20 },
   { name: "bare loop of signed POSTs", engine: "bare-loop", min: 0.5 },
 ];
 const WARM_UP_SHARE = 1 / 10;
@@ -32,11 +26,10 @@ const MAX_STATEMENTS = 0.05;
 const MAX_MEMORY_MB = 250;
 const HEAD = [
   "engine",
-  "deliveries",
   "budget: Waymark's deliveries/s ÷ the engine's",
   "measured (min to max)",
   "deliveries/s",
-  "CPU µs per delivery: Node + PostgreSQL + MongoDB + Redis",
+  "CPU µs per delivery: Node + PostgreSQL + MongoDB",
   "statements per delivery",
   "duplicates",
 ];
@@ -46,18 +39,15 @@ export async function measureBacklog(
   bench: DeliveryBench,
   { deliveries, rounds, only }: { deliveries: number; rounds: number; only: readonly string[] | null },
 ): Promise<string> {
-  const sides = SIDES.filter(({ engine }) => engine === "waymark" || (only?.includes(engine) ?? true)).filter(
-    ({ engine }) => engine !== "bullmq" || bench.servers.env.REDIS_SOCKET !== undefined,
-  );
+  const sides = SIDES.filter(({ engine }) => engine === "waymark" || (only?.includes(engine) ?? true));
   await using opened = new AsyncDisposableStack();
   const engines = new Map<EngineName, EngineProcess>();
   for (const { engine } of sides)
     if (!engines.has(engine))
       engines.set(engine, opened.use(await startEngine(engine, bench.dataset.url, bench.servers)));
 
-  const sizeOf = ({ share = 1 }: DeliverySide): number => Math.ceil(deliveries * share);
   const all = await measureInTurn(sides, { warmUps: 1, rounds }, async (side, isWarmUp) => {
-    const size = isWarmUp ? Math.ceil(sizeOf(side) * WARM_UP_SHARE) : sizeOf(side);
+    const size = isWarmUp ? Math.ceil(deliveries * WARM_UP_SHARE) : deliveries;
     const { isHanging = false } = side;
     const figures = await drain(bench, engines.get(side.engine) as EngineProcess, {
       deliveries: size,
@@ -67,7 +57,7 @@ export async function measureBacklog(
     return figures;
   });
   const [waymark = []] = all;
-  const rows = sides.map((side, at) => formatSide(side, sizeOf(side), { own: all[at] ?? [], waymark }));
+  const rows = sides.map((side, at) => formatSide(side, { own: all[at] ?? [], waymark }));
   const statements = median(waymark.map((figures) => figures.statements));
   const memoryMb = peakMemoryMb(engines.get("waymark")?.pid ?? 0);
   return [
@@ -81,19 +71,17 @@ const rate = ({ perSecond }: DrainFigures): number => perSecond;
 
 function formatSide(
   { name, isHanging, min }: DeliverySide,
-  size: number,
   { own, waymark }: { own: readonly DrainFigures[]; waymark: readonly DrainFigures[] },
 ): string[] {
   const ratio = isHanging ? ratioOf(own, waymark, rate) : ratioOf(waymark, own, rate);
   const measured = formatJudged({ value: ratio.median, ...(min !== undefined && { min }) });
-  const { perSecond, nodeUs, postgresUs, mongoUs, redisUs, statements } = medianOf<keyof DrainFigures>(own);
+  const { perSecond, nodeUs, postgresUs, mongoUs, statements } = medianOf<keyof DrainFigures>(own);
   return [
     name,
-    size.toLocaleString("en"),
     min === undefined ? "" : `≥ ${min}${isHanging ? " of Waymark with all healthy" : ""}`,
     own === waymark ? "" : `${measured} (${formatNumber(ratio.min)} to ${formatNumber(ratio.max)})`,
     formatNumber(perSecond),
-    [nodeUs, postgresUs, mongoUs, redisUs].map(formatNumber).join(" + "),
+    [nodeUs, postgresUs, mongoUs].map(formatNumber).join(" + "),
     formatNumber(statements),
     String(own.reduce((sum, { duplicates }) => sum + duplicates, 0)),
   ];

@@ -25,11 +25,11 @@ const PER_SECOND = 1_000;
 /** Creates the database. `events` is the size of the largest backlog. */
 export async function createDeliveryDataset(
   server: BenchPostgres,
-  { name, events, sinkUrl }: { name: string; events: number; sinkUrl: string },
+  { events, sinkUrl }: { events: number; sinkUrl: string },
 ): Promise<DeliveryDataset & AsyncDisposable> {
   let secrets: string[] = [];
   const database = await openDatabase(server, {
-    name,
+    name: "deliveries",
     isReused: false,
     async fill(client) {
       await seed(client, JOBS);

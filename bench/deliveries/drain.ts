@@ -7,7 +7,7 @@ import { ENDPOINTS, HANGING_ENDPOINTS } from "./protocol.ts";
 
 /** The figures of one drain. CPU microseconds and statements are per delivery. */
 export type DrainFigures = Record<
-  "perSecond" | "nodeUs" | "postgresUs" | "mongoUs" | "redisUs" | "statements" | "duplicates",
+  "perSecond" | "nodeUs" | "postgresUs" | "mongoUs" | "statements" | "duplicates",
   number
 >;
 
@@ -35,10 +35,7 @@ export async function drain(
   const healthy = isHanging ? countHealthy(deliveries) : deliveries;
   sink.send({ do: "expect", count: healthy, secrets, keepTimes: false });
   await takeCounts();
-  const cpu = (): Record<"nodeUs" | "postgresUs" | "mongoUs" | "redisUs", number> => ({
-    nodeUs: processCpuUs(engine.pid),
-    ...servers.cpu(),
-  });
+  const cpu = () => ({ nodeUs: processCpuUs(engine.pid), ...servers.cpu() });
   const before = cpu();
   const received = sink.received();
   // If the engine fails to start, this promise rejects later without a listener.
@@ -54,7 +51,6 @@ export async function drain(
     nodeUs: (after.nodeUs - before.nodeUs) / healthy,
     postgresUs: (after.postgresUs - before.postgresUs) / healthy,
     mongoUs: (after.mongoUs - before.mongoUs) / healthy,
-    redisUs: (after.redisUs - before.redisUs) / healthy,
     statements: (await takeCounts()).calls / healthy,
     duplicates: requests - healthy,
   };

@@ -16,7 +16,7 @@ export interface Engine {
   stop(): Promise<void>;
 }
 
-export function requireSetting(name: "DATABASE_URL" | "MONGODB_URL" | "REDIS_SOCKET"): string {
+export function requireSetting(name: "DATABASE_URL" | "MONGODB_URL"): string {
   const value = process.env[name];
   if (value === undefined) throw new Error(`${name} is missing`);
   return value;

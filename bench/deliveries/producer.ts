@@ -8,28 +8,13 @@ import { raw, sql, type Sql } from "../../src/core/postgres/sql.ts";
 import { fanOutSql } from "../../src/jobs/update/update-and-fan-out.sql.ts";
 import { DELIVERIES_CHANNEL } from "../../src/webhooks/dispatcher/worker.ts";
 import { requireSetting } from "./harness.ts";
-import {
-  sharedNowMs,
-  type EngineName,
-  type MessageQueue,
-  type Produced,
-  type ProducerCommand,
-} from "./protocol.ts";
+import { sharedNowMs, type EngineName, type Produced, type ProducerCommand } from "./protocol.ts";
 
 const database = await openDatabase({ url: requireSetting("DATABASE_URL"), poolSize: 20, entities });
 const notify = createNotifier(database, DELIVERIES_CHANNEL);
-const redis = process.env["REDIS_SOCKET"];
-const queue = redis === undefined ? null : await openQueue(redis);
 const messages = await database.query<{ event_id: string; body: string }>(
   sql`select event_id, body from bench_message order by n limit 2000`,
 );
-
-/** The path is computed, because types of bench/peers are known only where bench's packages are installed. */
-async function openQueue(redisSocket: string): Promise<MessageQueue> {
-  const file = new URL("../peers/queue-bullmq.ts", import.meta.url).href;
-  const peer = (await import(file)) as { openQueue: (redisSocket: string) => MessageQueue };
-  return peer.openQueue(redisSocket);
-}
 
 const MAX_IN_FLIGHT = 200;
 /** Sequences are unique per job; these are higher than any in the data. */
@@ -58,7 +43,6 @@ async function produce(engine: EngineName, id: string, index: number): Promise<n
   await database.query(change(id, source, notification));
   const committedMs = sharedNowMs();
   if (engine === "waymark") notify();
-  if (engine === "bullmq") await queue?.add(message);
   return committedMs;
 }
 

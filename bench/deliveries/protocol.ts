@@ -8,14 +8,9 @@ export interface Message {
   body: string;
 }
 
-export type EngineName = "waymark" | "graphile-worker" | "pg-boss" | "bullmq" | "agenda" | "bare-loop";
+export type EngineName = "waymark" | "graphile-worker" | "bare-loop";
 
 export type EngineCommand = { do: "fill"; count: number } | { do: "start" } | { do: "stop" };
-
-/** A queue of another product, to which the producer adds each committed message. */
-export interface MessageQueue {
-  add(message: Message): Promise<void>;
-}
 
 export interface ProducerCommand {
   engine: EngineName;

@@ -131,7 +131,7 @@ describe("the dependency audit", () => {
     const isThere = (name: string): boolean => packages.has(`node_modules/${name}`);
     // `accepts` and `d3-shape` are transitive dependencies.
     const shipped = ["express", "better-auth", "accepts", "react", "@mantine/charts", "d3-shape"];
-    const tools = ["@vitejs/plugin-react", "oxlint", "playwright-core", "pg-boss", "typescript"];
+    const tools = ["@vitejs/plugin-react", "oxlint", "playwright-core", "graphile-worker", "typescript"];
     expect(shipped.filter((name) => !isThere(name))).toEqual([]);
     expect(tools.filter(isThere)).toEqual([]);
   });
