@@ -1,12 +1,11 @@
 /**
  * Runs the services of docker-compose.yml on one machine, without containers: PostgreSQL, a MongoDB replica set, the migration,
- * APIs behind a balancer, and workers. Everything listens on 127.0.0.1, each on a free port.
+ * APIs and workers. Everything listens on 127.0.0.1, each on a free port.
  */
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startBalancer, type Balancer } from "./balancer.ts";
 import { readCompose, type ComposeService } from "./compose.ts";
 import { startMongo, startPostgres } from "./databases.ts";
 import { createMember, type Member } from "./member.ts";
@@ -21,15 +20,12 @@ export interface ClusterOptions {
   readonly secret?: string;
   /** Settings of every Waymark process. They override those of docker-compose.yml and of the cluster. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The balancer's port. Default: any free port. */
-  readonly port?: number;
+  /** PUBLIC_URL. */
+  readonly publicUrl: string;
   readonly onProgress?: (sentence: string) => void;
 }
 
 export interface Cluster extends AsyncDisposable {
-  /** The balancer's URL. */
-  readonly url: string;
-  readonly balancer: Balancer;
   readonly apis: readonly Member[];
   readonly workers: readonly Member[];
   readonly databaseUrl: string;
@@ -40,7 +36,7 @@ export interface Cluster extends AsyncDisposable {
   run(name: string, ...args: string[]): Promise<string>;
 }
 
-/** An API keeps listening this long after SIGTERM. The balancer checks every 200 ms; the rest is for a busy machine. */
+/** An API keeps listening this long after SIGTERM. A balancer may check every 200 ms; the rest is for a busy machine. */
 const SHUTDOWN_DRAIN_DELAY = "3s";
 
 /** Resolves once every process is ready. */
@@ -49,10 +45,8 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   await using opened = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "waymark-cluster-"));
   opened.defer(() => rm(folder, { recursive: true, force: true }));
-  const publicPort = options.port ?? (await findFreePort());
-  const url = `http://127.0.0.1:${publicPort}`;
   const secret = options.secret ?? randomBytes(32).toString("base64");
-  const compose = await readCompose({ WAYMARK_SECRET: secret, PUBLIC_URL: url });
+  const compose = await readCompose({ WAYMARK_SECRET: secret, PUBLIC_URL: options.publicUrl });
 
   onProgress("Starting PostgreSQL and MongoDB.");
   const { url: databaseUrl } = opened.use(await startPostgres(folder));
@@ -76,13 +70,9 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const all = [...members.apis, ...members.workers];
   opened.defer(async () => void (await Promise.all(all.map((member) => member.stop()))));
   await Promise.all(all.map((member) => member.start()));
-  const backends = members.apis.map((api) => api.url);
-  const balancer = opened.use(await startBalancer({ backends, port: publicPort }));
   const resources = opened.move();
   return {
     ...members,
-    url,
-    balancer,
     databaseUrl,
     mongoUrl,
     folder,

@@ -51,6 +51,7 @@ await using cluster = await startCluster({
   mongodBinary: await findMongodBinary(mongodSources, onProgress, new AbortController().signal),
   apis: 1,
   workers: 1,
+  publicUrl: "http://127.0.0.1:4000",
   onProgress,
 });
 const url = cluster.apis[0]?.url ?? "";

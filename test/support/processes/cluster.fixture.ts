@@ -1,10 +1,12 @@
-/** The cluster of bench/cluster, plus an app instance in the test's process for direct access. */
+/** The cluster of bench/cluster with a load balancer, plus an app instance in the test's process for direct access. */
 import { inject } from "vitest";
 import { startCluster } from "../../../bench/cluster/cluster.ts";
 import type { Member } from "../../../bench/cluster/member.ts";
+import { findFreePort } from "../../../bench/cluster/process.ts";
 import { createApiClient, startAppInstance } from "../app/app-instance.ts";
 import { TEST_SECRET } from "../test-secret.ts";
 import { createFactories } from "../app/app.fixture.ts";
+import { startBalancer } from "./balancer.ts";
 
 type ClusterApiClient = ReturnType<typeof createApiClient>;
 
@@ -14,7 +16,11 @@ export type TestCluster = Awaited<ReturnType<typeof startTestCluster>>;
 export async function startTestCluster(env: Record<string, string> = {}) {
   await using stack = new AsyncDisposableStack();
   const mongodBinary = inject("mongodBinary");
-  const cluster = stack.use(await startCluster({ mongodBinary, secret: TEST_SECRET, env }));
+  const port = await findFreePort();
+  const publicUrl = `http://127.0.0.1:${port}`;
+  const cluster = stack.use(await startCluster({ mongodBinary, secret: TEST_SECRET, env, publicUrl }));
+  const backends = cluster.apis.map(({ url }) => url);
+  const balancer = stack.use(await startBalancer({ backends, port }));
   const { databaseUrl } = cluster;
   const instance = stack.use(await startAppInstance(databaseUrl, { WAYMARK_ROLE: "api" }));
   const [first, second] = cluster.apis.map(({ url }) => createApiClient(url)) as [
@@ -24,6 +30,9 @@ export async function startTestCluster(env: Record<string, string> = {}) {
   const resources = stack.move();
   return {
     ...cluster,
+    /** The balancer's URL. */
+    url: publicUrl,
+    balancer,
     /** Clients of each API server, without the load balancer. */
     apiClients: [first, second] as const,
     /** An app instance in this process on the cluster's database, which creates test data. */

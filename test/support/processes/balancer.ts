@@ -1,5 +1,5 @@
 /**
- * A small load balancer for tests: round robin over the APIs whose /health/ready returns 200, with keep-alive connections. It
+ * A small load balancer: round robin over the APIs whose /health/ready returns 200, with keep-alive connections. It
  * never retries, not even a refused connection, so every request that a server fails to answer counts as a failure.
  */
 import { once } from "node:events";
@@ -13,7 +13,7 @@ import {
 import { connect, type AddressInfo, type Socket } from "node:net";
 import { pipeline } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
-import { fetchReadiness } from "./member.ts";
+import { fetchReadiness } from "../../../bench/cluster/member.ts";
 
 /** A request that got an error from the balancer, or was cut off, because a backend did not answer it. */
 export interface UnansweredRequest {
