@@ -1,7 +1,8 @@
 /**
  * `npm run bench:neighbours`: the latency of one partner alone, and while three others send all that their limits allow: overlapping
  * batches, updates whose receivers hang, large bodies, and test resets. Options: --jobs=N --seconds=30 (of each measurement)
- * --rounds=3 --write (into docs/engineering). Exits with 1 if the p99 is more than twice that of the partner alone.
+ * --rounds=3 --share=0.3 (of their limits) --write (into docs/engineering). Exits with 1 if the p99 is more than twice that of the
+ * partner alone.
  */
 import { parseArgs } from "node:util";
 import pg from "pg";
@@ -25,6 +26,7 @@ const { values: options } = parseArgs({
     jobs: { type: "string", default: "100000" },
     seconds: { type: "string", default: "30" },
     rounds: { type: "string", default: "3" },
+    share: { type: "string", default: "1" },
     write: { type: "boolean", default: false },
   },
 });
@@ -152,7 +154,7 @@ async function measure(): Promise<Latency> {
 
 async function measureWithNeighbours(): Promise<{ latency: Latency; answers: readonly SentRequest[] }> {
   const requests = shuffled(others.flatMap(neighbourRequests));
-  const rate = requests.length / PATTERN_SECONDS;
+  const rate = (requests.length / PATTERN_SECONDS) * Number(options.share);
   const phase = { name: "neighbours", connections: 256, seconds: seconds + LEAD_SECONDS, rate };
   const answers = neighbourLoad.run({ url, requests, phases: [phase] });
   answers.catch(() => undefined);
