@@ -65,8 +65,6 @@ export class Dispatcher implements AsyncDisposable {
   #isWoken = false;
   /** True if the last claim left deliveries that are due, because a limit was reached. Results make room for them. */
   #hasLeftDeliveries = false;
-  /** True once results have waited for `RESULT_DELAY_MS`. */
-  #areResultsDue = false;
   #resultTimer: NodeJS.Timeout | undefined;
   #claiming: Promise<void> | null = null;
   #refillTimer: NodeJS.Timeout | undefined;
@@ -124,16 +122,14 @@ export class Dispatcher implements AsyncDisposable {
     const { finished, stateChanges } = this.#results;
     if (stateChanges.size > 0) return true;
     if (finished.length === 0) return false;
-    const isUrgent =
-      this.#areResultsDue || finished.length >= MAX_WAITING_RESULTS || this.#stop.signal.aborted;
+    const isUrgent = finished.length >= MAX_WAITING_RESULTS || this.#stop.signal.aborted;
     return isUrgent || this.#hasLeftDeliveries || this.#retryEndpoints.size > 0;
   }
 
   #claimIfNeeded(): void {
     if (this.#claiming) return;
     if (!this.#hasWork()) {
-      if (this.#results.finished.length > 0)
-        this.#resultTimer ??= setTimeout(this.#recordResults, RESULT_DELAY_MS);
+      if (this.#results.finished.length > 0) this.#resultTimer ??= setTimeout(this.wake, RESULT_DELAY_MS);
       return;
     }
     this.#claiming = this.#claimLoop().finally(() => {
@@ -141,11 +137,6 @@ export class Dispatcher implements AsyncDisposable {
       this.#claimIfNeeded();
     });
   }
-
-  readonly #recordResults = (): void => {
-    this.#areResultsDue = true;
-    this.#claimIfNeeded();
-  };
 
   async #claimLoop(): Promise<void> {
     let pauseMs: number = RETRY_DELAY_MS.min;
@@ -171,7 +162,6 @@ export class Dispatcher implements AsyncDisposable {
     this.#results = emptyBatch();
     clearTimeout(this.#resultTimer);
     this.#resultTimer = undefined;
-    this.#areResultsDue = false;
     const budgets = this.endpoints.sendBudgets(clock.elapsed(), this.#freeSlots() < MAX_IN_FLIGHT / 2);
     const { retryEndpoints, hasMore } = this.#takeRetryEndpoints(budgets);
     this.#isWoken = false;
