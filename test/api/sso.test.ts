@@ -27,6 +27,7 @@ import {
 } from "../support/accounts/sso.fixture.ts";
 import { startAppInstance } from "../support/app/app-instance.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
+import { openTransaction, waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
 import { startFaultProxy, withoutBackground } from "../support/database/fault-proxy.ts";
 import { eventually } from "../support/eventually.ts";
 import { graphql, queryData } from "../support/graphql/client.ts";
@@ -165,7 +166,7 @@ describe("a sign-in", () => {
   });
 });
 
-it("takes three statements to start, and at most eight to return a linked user", async () => {
+it("takes three statements to start, and nine to return a linked user", async () => {
   await using proxy = await startFaultProxy(sso.shared.databaseUrl);
   const env = { ...ACCOUNT_ENV, WEBHOOK_ALLOW_PRIVATE: "on" };
   await using counted = await startAppInstance(proxy.url, env);
@@ -181,7 +182,7 @@ it("takes three statements to start, and at most eight to return a linked user",
     const ofStart = withoutBackground(proxy.statements.slice(beforeStart, beforeReturn));
     counts.push([ofStart.length, withoutBackground(proxy.statements.slice(beforeReturn)).length]);
   }
-  expect(counts.at(-1)).toEqual([3, 8]);
+  expect(counts.at(-1)).toEqual([3, 9]);
 });
 
 describe("a refused sign-in", () => {
@@ -370,6 +371,21 @@ describe("a connection", () => {
       action: change ? "sso.changed" : "sso.removed",
       details: { sessions_ended: 1 },
     });
+  });
+
+  it("opens no session if it is removed during the sign-in", async () => {
+    const { organization, member } = await sso.connect();
+    const removal = await openTransaction(
+      sso.shared.database,
+      sql`delete from sso_connection where organization_id = ${organization.id}::uuid`,
+      sql`delete from user_session where provider = ${organization.id}`,
+    );
+    const signingIn = sso.ssoSignIn(member);
+    await waitForBlockedSessions(sso.shared.database, 1);
+    await removal.commit();
+    const { browser, location } = await signingIn;
+    expect(location).toBe("/sign-in?error=sso_expired");
+    expectFailure(await browser.get("/auth/session"), 401);
   });
 
   it("keeps the sessions if only its secret or its domain changes", async () => {

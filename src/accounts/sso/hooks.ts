@@ -24,6 +24,7 @@ import {
   type SsoError,
   toOAuthProvider,
 } from "./provider.ts";
+import { UserSession } from "../sessions/entity.ts";
 import { domainOf } from "./service.ts";
 
 type Endpoint = GenericEndpointContext;
@@ -134,6 +135,15 @@ export class SsoHooks {
       ? undefined
       : { error: "sso_refused" };
   };
+
+  /** Ends the new session and returns false if the provider was removed or replaced during the sign-in. */
+  async keepSession(token: string): Promise<boolean> {
+    const request = authRequest();
+    if (!request.idp || (await this.#context.sso.isCurrent(request.idp))) return true;
+    await request.em.nativeDelete(UserSession, { token });
+    request.failure = "sso_expired";
+    return false;
+  }
 
   /** Sends the browser to the sign-in page with one of our codes, after a callback without a new session. */
   refuse(endpoint: Endpoint, location: string): Error {

@@ -1,7 +1,7 @@
 /** The connections of organisations to their identity providers, and who must use one. */
 import { randomBytes } from "node:crypto";
 import { Resolver } from "node:dns/promises";
-import { type EntityManager, UniqueConstraintViolationException } from "@mikro-orm/postgresql";
+import { type EntityManager, LockMode, UniqueConstraintViolationException } from "@mikro-orm/postgresql";
 import { recordAuditEvent } from "../../audit/api.ts";
 import { AppError, badRequest, unavailable } from "../../core/errors.ts";
 import { isUuid } from "../../core/ids.ts";
@@ -175,6 +175,13 @@ export class SsoService implements AsyncDisposable {
     return operators && { ...operators, id, organizationId: null, domain: null };
   }
 
+  /** False if an owner has removed or replaced the provider. The update only waits for such a change that is in progress. */
+  async isCurrent({ organizationId, issuer, clientId }: IdentityProvider): Promise<boolean> {
+    if (organizationId === null) return true;
+    const where = { organization: organizationId, issuer, clientId, verifiedAt: { $ne: null } };
+    return (await this.#deps.database.em().nativeUpdate(SsoConnection, where, { issuer })) > 0;
+  }
+
   /** The provider of an e-mail address by its domain, if the domain is proven. */
   findByEmail(email: string): Promise<IdentityProvider | null> {
     return this.#provider({ domain: domainOf(email) });
@@ -233,7 +240,8 @@ export class SsoService implements AsyncDisposable {
     const organizationId = organizationOf(admin);
     try {
       return await this.#deps.database.transactional(async (em) => {
-        const former = await em.findOne(SsoConnection, { organization: organizationId });
+        const where = { organization: organizationId };
+        const former = await em.findOne(SsoConnection, where, { lockMode: LockMode.PESSIMISTIC_WRITE });
         const { connection, action, details } = await change(em, former);
         await em.flush();
         await recordAuditEvent(em, { ...admin, action, organizationId, details });
