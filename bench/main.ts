@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: compares Waymark with the hand-written baseline and with other products.
  * Options: --jobs=N --deliveries=N --fresh --rounds=N --only=list10,update (or filters, graphql, deliveries, backlog, latency)
- * --engines=graphile-worker,bare-loop --write --profile (CPU profiles of both servers).
+ * --engines=graphile-worker,bare-loop --write (tables of which all rows ran) --profile (CPU profiles of both servers).
  */
 import { parseArgs } from "node:util";
 import { compareRows } from "./compare.ts";
@@ -12,7 +12,7 @@ import { measureLatency } from "./deliveries/latency.ts";
 import { startDeliveryServers, startSink } from "./deliveries/processes.ts";
 import { onProgress } from "./environment.ts";
 import { installPeers } from "./install-peers.ts";
-import { mergePreviousRows, publish, type ReportPart } from "./report.ts";
+import { publish, type ReportPart } from "./report.ts";
 import { filterRows, graphqlRows, restRows, type Row } from "./rows.ts";
 
 const { values: options } = parseArgs({
@@ -43,14 +43,14 @@ const hasDeliveries = Object.values(deliveryParts).includes(true);
 
 if (hasDeliveries || graphql.some(({ b }) => b.server.startsWith("peers/"))) await installPeers(onProgress);
 await using postgres = await openPostgres();
-if (rest.length > 0) await reportRows("jobs", rest, options.fresh);
-if (graphql.length > 0) await reportRows("graphql", graphql, options.fresh && rest.length === 0);
+if (rest.length > 0) await reportRows("jobs", rest, restRows);
+if (graphql.length > 0) await reportRows("graphql", graphql, graphqlRows);
 if (hasDeliveries) await reportDeliveries(postgres);
 
-async function reportRows(part: ReportPart, rows: readonly Row[], fresh: boolean): Promise<void> {
+async function reportRows(part: ReportPart, rows: readonly Row[], all: readonly Row[]): Promise<void> {
+  const fresh = options.fresh && (part === "jobs" || rest.length === 0);
   const table = await compareRows(rows, postgres, { jobs, fresh, rounds, profile: options.profile });
-  const shown = options.write ? await mergePreviousRows(part, table) : table;
-  await report(part, `${jobs.toLocaleString("en")} jobs`, shown);
+  await report(part, `${jobs.toLocaleString("en")} jobs`, table, rows.length >= all.length);
 }
 
 async function reportDeliveries(server: BenchPostgres): Promise<void> {
@@ -65,6 +65,6 @@ async function reportDeliveries(server: BenchPostgres): Promise<void> {
   if (deliveryParts.latency) await report("latency", size, await measureLatency(bench, rounds));
 }
 
-async function report(part: ReportPart, size: string, table: string): Promise<void> {
-  await publish(part, [size, `${rounds} rounds`], table, options.write);
+async function report(part: ReportPart, size: string, table: string, isWhole = true): Promise<void> {
+  await publish(part, [size, `${rounds} rounds`], table, options.write && isWhole);
 }

@@ -102,23 +102,6 @@ export async function readReport(part: ReportPart): Promise<{
   return { path, begin, end, before, section, after };
 }
 
-/** Returns the name of a table row, without figures in it. */
-const rowName = (line: string): string => line.split(" | ", 1)[0]?.replace(/\(\d.*/, "") ?? "";
-
-/** Adds the rows of the published table that did not run this time. */
-export async function mergePreviousRows(part: ReportPart, table: string): Promise<string> {
-  const { section: previous } = await readReport(part);
-  const [head, lines] = [table.split("\n").slice(0, 2), table.split("\n").slice(2)];
-  const newRows = new Map(lines.map((line) => [rowName(line), line]));
-  const previousRows = previous.split("\n").filter((line) => line.startsWith("| ") && !head.includes(line));
-  const merged = previousRows.map((line) => {
-    const newRow = newRows.get(rowName(line));
-    newRows.delete(rowName(line));
-    return newRow ?? line;
-  });
-  return [...head, ...merged, ...newRows.values()].join("\n");
-}
-
 /** Rounds to two or three significant digits; whole numbers from 100. */
 export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return "-";

@@ -216,13 +216,6 @@ export const graphqlRows: readonly ComparisonRow[] = [
     budgets: speed(0.4),
     view: same,
   }),
-  compareRow("updates", "GraphQL, updateJobs of 100; b: Waymark's PATCH batch of 100", {
-    ...alone(
-      ({ graphql }) => graphql.updates(60),
-      ({ rest }) => rest.batches(60, BATCH),
-    ),
-    connections: BATCH_CONNECTIONS,
-  }),
 ];
 
 /** Selects the items and the total of a list. */

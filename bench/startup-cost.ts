@@ -6,12 +6,13 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { dataFolder } from "./environment.ts";
 import { processTreeCpuUs } from "./process-usage.ts";
+import { medianOf } from "./statistics.ts";
 
-export interface StartupCost {
+export type StartupCost = {
   /** CPU seconds of all started processes. */
   cpuS: number;
   wallS: number;
-}
+};
 
 const RUNS = 5;
 const ADDRESS = /http:\/\/[\d.]+:\d+/;
@@ -23,7 +24,7 @@ export async function measureStartup(): Promise<StartupCost> {
   await measureOneStart(dataDir);
   const costs: StartupCost[] = [];
   for (let at = 0; at < RUNS; at += 1) costs.push(await measureOneStart(dataDir));
-  return costs.toSorted((a, b) => a.cpuS - b.cpuS)[Math.floor(RUNS / 2)] as StartupCost;
+  return medianOf<keyof StartupCost>(costs);
 }
 
 async function measureOneStart(dataDir: string): Promise<StartupCost> {

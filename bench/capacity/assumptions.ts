@@ -1,7 +1,5 @@
 /** Assumptions of the computed fleet that cannot be measured on one machine. */
 export interface Assumptions {
-  /** One endpoint each; their sizes follow Zipf's law. */
-  organizations: number;
   /** At the peak of the day. */
   deliveriesPerSecond: number;
   /** 2: the agent's endpoint and the contractor's. */
@@ -20,13 +18,9 @@ export interface Assumptions {
   /** CPU cores of the primary's machine. */
   coresOfPrimary: number;
   retentionDays: number;
-  /** The highest limits that an endpoint's owner can set. */
-  endpointPerSecond: number;
-  endpointInFlight: number;
 }
 
 export const ASSUMPTIONS: Assumptions = {
-  organizations: 1_000,
   deliveriesPerSecond: 10_000,
   deliveriesPerChange: 2,
   readsPerChange: 1,
@@ -37,8 +31,6 @@ export const ASSUMPTIONS: Assumptions = {
   utilisation: 0.6,
   coresOfPrimary: 32,
   retentionDays: 30,
-  endpointPerSecond: 1_000,
-  endpointInFlight: 64,
 };
 
 /** Concurrent deliveries of a worker (`src/webhooks/dispatcher/dispatcher.ts`). */

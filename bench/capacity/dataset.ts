@@ -60,13 +60,3 @@ export async function readRowBytes(client: pg.Client): Promise<RowBytes> {
 /** Includes all partitions. */
 const sizeOf = (table: string): string =>
   `select coalesce(sum(pg_total_relation_size(relid)), 0) from pg_partition_tree('${table}')`;
-
-/** Counts connections to this database by application name, without those of the benchmark. */
-export async function countConnections(client: pg.Client): Promise<Map<string, number>> {
-  const { rows } = await client.query<{ name: string; count: number }>(
-    `select application_name as name, count(*)::int as count from pg_stat_activity
-     where datname = current_database() and backend_type = 'client backend' and application_name not in ('bench', '')
-     group by 1 order by 1`,
-  );
-  return new Map(rows.map(({ name, count }) => [name, count]));
-}

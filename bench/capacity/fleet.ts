@@ -1,6 +1,5 @@
 /** Computes the fleet for the peak load from the cost of each kind of work. */
 import { API_CONNECTIONS, WORKER_CONNECTIONS, WORKER_SLOTS, type Assumptions } from "./assumptions.ts";
-import { zipfShares } from "../seed.ts";
 import { sumFigures, type Costs, type Figures } from "./costs.ts";
 
 /** Rates per second. */
@@ -132,40 +131,4 @@ export function estimateDisk(costs: Costs, assumptions: Assumptions): DiskUsage 
     attempts: kept * (1 + retriedShare) * costs.bytes.attempt,
     eventsOfYear: ((deliveriesPerDay * 365) / deliveriesPerChange) * costs.bytes.event,
   };
-}
-
-/** A part of the system that is out for an hour at the peak. */
-export interface Outage {
-  name: string;
-  /** Deliveries that wait at its end. */
-  waiting: number;
-  /** Seconds until the backlog is sent, while new deliveries arrive. Infinite if the fleet has no reserve. */
-  catchUpS: number;
-}
-
-const OUTAGE_S = 3_600;
-/** The longest time until a broken endpoint is probed again (`src/webhooks/endpoints/circuit.ts`). */
-const LAST_PROBE_S = 15 * 60;
-
-const outage = (name: string, waiting: number, reserve: number): Outage => ({
-  name,
-  waiting,
-  catchUpS: waiting / Math.max(0, reserve),
-});
-
-export function computeOutages({ load, maxDeliveries }: FleetSize, assumptions: Assumptions): Outage[] {
-  const { organizations, endpointPerSecond, endpointInFlight, answerS } = assumptions;
-  const reserve = maxDeliveries - load.deliveries - load.retries;
-  const ofLargest = load.deliveries * (zipfShares(organizations)[0] ?? 0);
-  const endpointLimit = Math.min(endpointPerSecond, endpointInFlight / answerS);
-  return [
-    outage("all workers", load.deliveries * OUTAGE_S, reserve),
-    outage("all workers: the largest organisation", ofLargest * OUTAGE_S, endpointLimit - ofLargest),
-    outage(
-      "receiver of the largest organisation",
-      ofLargest * (OUTAGE_S + LAST_PROBE_S),
-      endpointLimit - ofLargest,
-    ),
-    outage("MongoDB, for which only retries wait", load.retries * OUTAGE_S, reserve),
-  ];
 }

@@ -10,7 +10,7 @@ import { dataFolder } from "../environment.ts";
 import { publishWithHeading, reportHeading } from "../report.ts";
 import { ASSUMPTIONS } from "./assumptions.ts";
 import { computeCosts } from "./costs.ts";
-import { computeOutages, estimateDisk, sizeFleet } from "./fleet.ts";
+import { estimateDisk, sizeFleet } from "./fleet.ts";
 import { measure, type CapacityMeasurement } from "./measure.ts";
 import { costsTable, fleetTable } from "./tables.ts";
 
@@ -45,7 +45,7 @@ const modelHeading = `Computed from the table above with (\`bench/capacity/assum
 const costsOfOne = { ...costs, bytes: measured.bytes };
 const size = sizeFleet(costsOfOne, ASSUMPTIONS);
 const disk = estimateDisk(costsOfOne, ASSUMPTIONS);
-const fleet = fleetTable({ size, disk, outages: computeOutages(size, ASSUMPTIONS) }, ASSUMPTIONS);
+const fleet = fleetTable(size, disk, ASSUMPTIONS);
 await publishWithHeading("fleet", modelHeading, fleet, options.write);
 
 async function measureAndSave(): Promise<SavedMeasurement> {

@@ -16,13 +16,7 @@ import type { JobsDatabase } from "../seed.ts";
 import { startLoadGenerator, startServer, type BenchServer, type LoadGenerator } from "../servers.ts";
 import { createWorkload, type Workload } from "../workload.ts";
 import { mapFigures, type Figures, type Phase, type Phases, type RowBytes } from "./costs.ts";
-import {
-  countConnections,
-  countPending,
-  countWritten,
-  openCapacityDataset,
-  readRowBytes,
-} from "./dataset.ts";
+import { countPending, countWritten, openCapacityDataset, readRowBytes } from "./dataset.ts";
 
 export interface CapacityOptions {
   jobs: number;
@@ -36,8 +30,6 @@ export interface CapacityOptions {
 
 export interface CapacityMeasurement extends Phases {
   bytes: RowBytes;
-  /** Connections to PostgreSQL by application name. */
-  connections: [name: string, count: number][];
 }
 
 /** Items of a batch. */
@@ -102,12 +94,11 @@ export async function measure(options: CapacityOptions): Promise<CapacityMeasure
   const deliveries: CapacityMeasurement["deliveries"] = [];
   for (const meant of rates)
     deliveries.push({ meant, phase: await run(`${meant} deliveries/s`, seconds, forDeliveries(meant)) });
-  const connections = [...(await countConnections(client))];
   await pointEndpoints(client, sink.url, "flaky");
   const retries = await run("a third fails once", seconds, forDeliveries(RETRIED_PER_SECOND));
   const bytes = await readRowBytes(client);
   await worker.send({ do: "stop" });
-  return { rest, lists, changes, batches, deliveries, retries, bytes, connections };
+  return { rest, lists, changes, batches, deliveries, retries, bytes };
 }
 
 const batchesFor = (changes: number): Work => ({ kind: "batches", perSecond: changes / BATCH });

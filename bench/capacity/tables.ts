@@ -2,10 +2,10 @@
 import { formatNumber, formatTable } from "../report.ts";
 import type { Assumptions } from "./assumptions.ts";
 import type { Figures, PhaseCosts } from "./costs.ts";
-import type { DiskUsage, FleetSize, Outage } from "./fleet.ts";
+import type { DiskUsage, FleetSize } from "./fleet.ts";
 import { BATCH, type CapacityMeasurement } from "./measure.ts";
 
-export function costsTable({ bytes, connections }: CapacityMeasurement, costs: PhaseCosts): string {
+export function costsTable({ bytes }: CapacityMeasurement, costs: PhaseCosts): string {
   const head = [
     "work",
     "CPU µs: API",
@@ -30,33 +30,17 @@ export function costsTable({ bytes, connections }: CapacityMeasurement, costs: P
   return [
     formatTable([head, ...rows]),
     `Bytes on disk per row, including indexes: job ${formatNumber(job)}, event ${formatNumber(event)}, finished delivery ${formatNumber(delivery)}, attempt ${formatNumber(attempt)}.`,
-    `Connections to PostgreSQL of one API and one worker at the highest rate: ${connections.map(([name, count]) => `${name} ${count}`).join(", ")}.`,
   ].join("\n\n");
 }
 
 export function fleetTable(
-  { size, disk, outages }: { size: FleetSize; disk: DiskUsage; outages: readonly Outage[] },
-  assumptions: Assumptions,
-): string {
-  const head = ["out for an hour at the peak", "waiting deliveries, millions", "sent after"];
-  const rows = outages.map(({ name, waiting, catchUpS }) => [
-    name,
-    formatNumber(waiting / 1e6),
-    duration(catchUpS),
-  ]);
-  return [
-    formatTable([["figure", "at the peak"], ...fleetRows(size, disk, assumptions)]),
-    formatTable([head, ...rows]),
-  ].join("\n\n");
-}
-
-function fleetRows(
   size: FleetSize,
   disk: DiskUsage,
   { utilisation, coresOfPrimary, retentionDays }: Assumptions,
-): string[][] {
+): string {
   const { load, busyCores, primaryCoreCounts } = size;
-  return [
+  return formatTable([
+    ["figure", "at the peak"],
     ["deliveries, changes, lists per second", joinNumbers(load.deliveries, load.changes, load.reads)],
     [
       "busy cores: APIs, workers, PostgreSQL with lists, MongoDB",
@@ -84,7 +68,7 @@ function fleetRows(
       `${terabytes(disk.deliveries)}, ${terabytes(disk.attempts)}`,
     ],
     ["disk for a year of events, which are never deleted", terabytes(disk.eventsOfYear)],
-  ];
+  ]);
 }
 
 function formatRow(name: string, figures: Figures): string[] {
@@ -98,8 +82,3 @@ function formatRow(name: string, figures: Figures): string[] {
 const joinNumbers = (...values: number[]): string => values.map(formatNumber).join("; ");
 const terabytes = (bytes: number): string => `${formatNumber(bytes / 1e12)} TB`;
 const percent = (part: number): string => `${Math.round(part * 100)} %`;
-function duration(seconds: number): string {
-  if (!Number.isFinite(seconds)) return "never";
-  if (seconds < 120) return `${formatNumber(seconds)} s`;
-  return seconds < 7_200 ? `${formatNumber(seconds / 60)} min` : `${formatNumber(seconds / 3_600)} h`;
-}

@@ -25,17 +25,12 @@ export function requireSetting(name: "DATABASE_URL" | "MONGODB_URL"): string {
 /** Executes the benchmark's commands until it disconnects. */
 export function serveEngine(engine: Engine): void {
   process.on("message", (command: EngineCommand) => {
-    void runCommand(engine, command).then(() => process.send?.({ done: true }));
+    const run = command.do === "fill" ? engine.fill(command.count) : engine[command.do]();
+    void run.then(() => process.send?.({ done: true }));
   });
   // Exit even if the engine has left handles open.
   process.once("disconnect", () => process.exit());
   process.send?.({ done: true });
-}
-
-async function runCommand(engine: Engine, command: EngineCommand): Promise<void> {
-  if (command.do === "fill") await engine.fill(command.count);
-  else if (command.do === "start") await engine.start();
-  else await engine.stop();
 }
 
 /** Returns Waymark's production sender, which may also send to private IP addresses. */

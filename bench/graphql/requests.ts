@@ -44,14 +44,6 @@ const ONE_JOB = `query OneJob($number: String!) {
 const STATS =
   "query Stats { jobStats(groupBy: [STATUS]) { total groups { count keys { key value label } } } }";
 
-const UPDATE = `mutation Update($items: [UpdateJobInput!]!) {
-  updateJobs(items: $items) {
-    updatedCount
-    failedCount
-    results { markingNumber outcome userErrors { code message } job { ${SCALARS} } }
-  }
-}`;
-
 const post = (key: string, query: string, variables: Record<string, unknown>): LoadRequest => ({
   method: "POST",
   path: "/graphql",
@@ -67,15 +59,6 @@ export interface GraphqlWorkload {
   postgraphileDashboards(count: number): LoadRequest[];
   oneJob(count: number): LoadRequest[];
   stats(count: number): LoadRequest[];
-  /** Mutations of 100 jobs each. */
-  updates(count: number): LoadRequest[];
-}
-
-const BATCH = 100;
-
-interface RestItem {
-  marking_number: string;
-  [field: string]: unknown;
 }
 
 export function createGraphqlWorkload(rest: Workload, agents: readonly BenchOrganization[]): GraphqlWorkload {
@@ -94,25 +77,5 @@ export function createGraphqlWorkload(rest: Workload, agents: readonly BenchOrga
         .updates(count)
         .map(({ key, path }) => post(key, ONE_JOB, { number: path.slice(path.lastIndexOf("/") + 1) })),
     stats: (count) => times(count, (at) => statsRequest(pageAt(at).agent.key)),
-    updates: (count) => rest.batches(count, BATCH).map(toUpdate),
   };
-}
-
-/** Converts a REST batch to the equivalent `updateJobs` mutation. */
-function toUpdate({ key, body }: LoadRequest): LoadRequest {
-  const { jobs } = JSON.parse(body as string) as { jobs: RestItem[] };
-  const items = jobs.map(({ marking_number: markingNumber, ...fields }) => ({
-    markingNumber,
-    patch: camelCased(fields),
-  }));
-  return post(key, UPDATE, { items });
-}
-
-function camelCased(fields: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [
-      name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
-      value,
-    ]),
-  );
 }

@@ -9,14 +9,7 @@ import { onProgress } from "../environment.ts";
 import { formatTable, publish } from "../report.ts";
 import { openJobs } from "../seed.ts";
 import { measureOverload, pinToCore } from "./measure.ts";
-import {
-  findBrokenPromises,
-  formatLiveness,
-  formatOverload,
-  formatRecovery,
-  formatVerdict,
-  HEADINGS,
-} from "./tables.ts";
+import { findBrokenPromises, formatLiveness, formatOverload, formatVerdict, HEADINGS } from "./tables.ts";
 import { createTraffic, mixtures, type Mixture } from "./traffic.ts";
 
 const { values: options } = parseArgs({
@@ -43,7 +36,7 @@ for (const mixture of (options.only?.split(",") ?? mixtures) as Mixture[]) {
   onProgress(mixture);
   const measured = await measureOverload({ databaseUrl: database.url, requests: traffic[mixture], seconds });
   rows.push(...formatOverload(mixture, measured));
-  notes.push(formatRecovery(mixture, measured), formatLiveness(mixture, measured));
+  notes.push(formatLiveness(mixture, measured));
   broken.push(...findBrokenPromises(mixture, measured));
 }
 const verdict = isJudged ? formatVerdict(broken) : "Too short to judge.";

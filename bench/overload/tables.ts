@@ -79,16 +79,6 @@ function lastRejectedMs(after: readonly SentRequest[]): number {
   return Math.max(0, ...after.filter(isRejected).map(({ dueMs }) => dueMs));
 }
 
-/** Describes the refusals after the overload. */
-export function formatRecovery(mixture: Mixture, measured: OverloadResult): string {
-  const after = sentInPhase(measured, phaseNames.after);
-  const refused = after.filter(isRejected);
-  const last = lastRejectedMs(after);
-  return refused.length === 0
-    ? `${mixture}: no request was refused after the overload.`
-    : `${mixture}: ${refused.length} requests were refused after the overload, the last ${formatNumber(last)} ms after it.`;
-}
-
 function isOf({ kind }: SentRequest, expectedKind: string | null): boolean {
   return expectedKind === null || kind === expectedKind;
 }

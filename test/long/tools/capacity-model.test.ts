@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ASSUMPTIONS, type Assumptions } from "../../../bench/capacity/assumptions.ts";
 import { computeCosts, type Costs, type Figures, type Phase } from "../../../bench/capacity/costs.ts";
-import { computeOutages, estimateDisk, sizeFleet } from "../../../bench/capacity/fleet.ts";
+import { estimateDisk, sizeFleet } from "../../../bench/capacity/fleet.ts";
 
 const figures = (given: Partial<Figures>): Figures => ({
   apiUs: 0,
@@ -81,17 +81,5 @@ describe("sizeFleet", () => {
     expect(disk.deliveries).toBeCloseTo(30_000 * 300);
     expect(disk.attempts).toBeCloseTo(30_000 * 700);
     expect(disk.eventsOfYear).toBeCloseTo((365_000 / 2) * 2_000);
-  });
-
-  it("computes how long an outage delays deliveries, from what the fleet or the endpoint has in reserve", () => {
-    const assumptions = { ...ASSUMPTIONS, organizations: 1, deliveriesPerSecond: 100 };
-    const size = { ...sizeFleet(costs, assumptions), maxDeliveries: 202 };
-    const [workers, largest, receiver, mongo] = computeOutages(size, assumptions);
-    expect(workers).toMatchObject({ waiting: 360_000, catchUpS: 3_600 });
-    expect(largest?.waiting).toBe(360_000);
-    expect(largest?.catchUpS).toBeCloseTo(360_000 / (640 - 100));
-    expect(receiver?.waiting).toBe(100 * 4_500);
-    expect(receiver?.catchUpS).toBeCloseTo((100 * 4_500) / (640 - 100));
-    expect(mongo).toMatchObject({ waiting: 7_200, catchUpS: 72 });
   });
 });
