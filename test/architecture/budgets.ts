@@ -3,7 +3,7 @@
  * miss them. Lower it when a folder shrinks.
  */
 export const budgets: Readonly<Record<string, number>> = {
-  "src/accounts": 5_410,
+  "src/accounts": 5_430,
   "src/api": 4_390,
   "src/api/graphql": 5_140,
   "src/api-keys": 1_860,
