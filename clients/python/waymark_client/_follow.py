@@ -99,7 +99,8 @@ class Following:
     """The arguments of `events.follow` and `events.follow_pages`."""
 
     reconcile: Reconcile
-    types: Sequence[str] | Unset
+    types: Sequence[Any] | Unset
+    """Any texts: the server refuses unknown ones."""
     poll_interval: float
     stop: Callable[[], bool]
     headers: Headers
