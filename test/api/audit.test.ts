@@ -8,19 +8,13 @@ import { toTypedId } from "../../src/core/ids.ts";
 import { createSessionClient, signIn } from "../support/accounts/session-client.ts";
 import { createSignedInUser, signInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
-import { graphql } from "../support/graphql/client.ts";
-import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
+import { sharedApp } from "../support/app/shared-app.ts";
 import { startDispatcherFixture, type DispatcherFixture } from "../support/webhooks/dispatcher.fixture.ts";
 import { startTestReceiver } from "../support/webhooks/receiver.ts";
 import { eventually } from "../support/eventually.ts";
 
-let app: SharedApp;
-let operator: SignedInTestUser;
-
-beforeAll(async () => {
-  app = await sharedApp("api");
-  operator = await createSignedInUser(app, null);
-});
+const app = await sharedApp("api");
+const operator = await createSignedInUser(app, null);
 
 interface Entry {
   id: string;
@@ -33,10 +27,10 @@ interface Entry {
   organization: { id: string } | null;
 }
 
-const LOG = `query ($first: Int, $after: String, $actions: [String!], $organizationId: ID) {
-  auditLog(first: $first, after: $after, actions: $actions, organizationId: $organizationId) {
+const LOG = `query ($first: Int, $actions: [String!], $organizationId: ID) {
+  auditLog(first: $first, actions: $actions, organizationId: $organizationId) {
     nodes { id at action actor subject details ipAddress requestId organization { id } }
-    edges { cursor } pageInfo { hasNextPage endCursor } } }`;
+  } }`;
 
 async function log(reader: SignedInTestUser, variables: Record<string, unknown> = {}): Promise<Entry[]> {
   return (await reader.queryData(LOG, variables)).auditLog.nodes as Entry[];
@@ -139,41 +133,13 @@ describe("the audit log", () => {
     });
   });
 
-  it("is visible to owners and operators only, and owners name no organisation", async () => {
-    const { partner, id, owner } = await place();
-    const developer = await createSignedInUser(app, partner.id, "developer");
-    for (const reader of [{ headers: developer.headers }, { key: partner.key }])
-      expect((await graphql(app, LOG, reader)).errors?.[0]?.extensions.code).toBe("FORBIDDEN");
+  it("is of their own organisation for owners, who name none", async () => {
+    const { id, owner } = await place();
     const asking = await owner.graphql(LOG, { organizationId: id });
     expect(asking.errors?.[0]?.extensions.problems).toMatchObject([{ field: "organizationId" }]);
-    const { text } = await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" });
-    expect((await graphql(app, LOG, { key: text })).errors).toBeUndefined();
-  });
-
-  it("returns each entry exactly once across pages", async () => {
-    const { partner, owner } = await place();
-    const actor = { type: "system", id: null } as const;
-    for (let index = 0; index < 7; index += 1)
-      await recordAuditEvent(app.database, {
-        action: "test.happened",
-        actor,
-        organizationId: partner.id,
-        subject: String(index),
-      });
-    const seen: (string | null)[] = [];
-    let after: string | null = null;
-    do {
-      const variables = { first: 3, after, actions: ["test.happened"] };
-      const { auditLog } = await owner.queryData(LOG, variables);
-      seen.push(...auditLog.nodes.map(({ subject }: Entry) => subject));
-      after = auditLog.pageInfo.hasNextPage ? auditLog.pageInfo.endCursor : null;
-    } while (after !== null);
-    expect(seen).toHaveLength(7);
-    expect(new Set(seen)).toEqual(new Set(["0", "1", "2", "3", "4", "5", "6"]));
   });
 
   it.each([
-    ["a cursor of another list", { after: "WzEsImV2ZW50cyIsIjEwNDIiXQ" }, "after"],
     ["an invalid action", { actions: ["member.removed\0"] }, "actions.0"],
     ["an invalid organisation id", { organizationId: "org_x" }, "organizationId"],
   ])("refuses %s", async (_what, variables, field) => {

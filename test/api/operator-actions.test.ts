@@ -1,28 +1,19 @@
 /** Renaming an organisation, resending its invitations and resetting two-factor authentication, by an operator. */
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { POLL_INTERVAL_MS } from "../../src/api-keys/verifier.ts";
 import { toTypedId } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { ACCOUNT_ENV, listMailsTo, waitForMail } from "../support/accounts/mails.ts";
-import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
-import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
-import { createFakeClock, MINUTE_MS } from "../support/fake-clock.ts";
+import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
+import { startTestApp } from "../support/app/app.fixture.ts";
 import { eventually } from "../support/eventually.ts";
-import { graphql, queryData } from "../support/graphql/client.ts";
+import { queryData } from "../support/graphql/client.ts";
 
-let app: TestApp;
-let operator: SignedInTestUser;
-let owner: SignedInTestUser;
-let agent: TestOrganization;
-const clock = createFakeClock();
-
-beforeAll(async () => {
-  app = await startTestApp(ACCOUNT_ENV, { clock });
-  operator = await createSignedInUser(app, null);
-  agent = await app.createOrganization("agent");
-  owner = await createSignedInUser(app, agent.id);
-});
+const app = await startTestApp(ACCOUNT_ENV);
+const operator = await createSignedInUser(app, null);
+const agent = await app.createOrganization("agent");
+const owner = await createSignedInUser(app, agent.id);
 afterAll(() => app[Symbol.asyncDispose]());
 
 const RENAME = `mutation ($id: ID!, $name: String!) { renameOrganization(id: $id, name: $name) {
@@ -30,13 +21,9 @@ const RENAME = `mutation ($id: ID!, $name: String!) { renameOrganization(id: $id
 const RESET = `mutation ($id: ID!) { resetMemberTwoFactor(id: $id) { member { hasTwoFactor } userErrors { code } } }`;
 const RESEND = `mutation ($id: ID!) { resendInvitation(id: $id) { invitation { id } userErrors { code } } }`;
 
-const auditOf = async (action: string) =>
-  (
-    await operator.queryData(
-      `query ($action: String!) { auditLog(actions: [$action]) { nodes { actor subject details organization { id } } } }`,
-      { action },
-    )
-  ).auditLog.nodes;
+const LOG = `query ($action: String!) { auditLog(actions: [$action]) { nodes {
+  actor subject details organization { id } } } }`;
+const auditOf = async (action: string) => (await operator.queryData(LOG, { action })).auditLog.nodes;
 
 const VIEWER = "{ viewer { organization { name } } }";
 
@@ -81,10 +68,8 @@ describe("renameOrganization", () => {
     const { id } = await app.createOrganization("contractor");
     expect((await rename(id, agent.name)).userErrors).toEqual([{ code: "CONFLICT", field: "name" }]);
     expect((await rename(id, " ")).userErrors).toMatchObject([{ code: "INVALID", field: "name" }]);
-    await app.keys.create({ organizationId: id, name: "test", createdBy: "test", testSide: "agent" });
-    const [test] = await app.database.query<{ id: string }>(
-      sql`select id from organization where live_organization_id = ${id}::uuid limit 1`,
-    );
+    const testKey = { organizationId: id, name: "test", createdBy: "test", testSide: "agent" } as const;
+    const test = (await app.keys.create(testKey)).key.organization;
     expect((await rename(test?.id as string, "x")).userErrors).toMatchObject([{ code: "NOT_FOUND" }]);
   });
 });
@@ -104,14 +89,6 @@ describe("resendInvitation by an operator", () => {
       `{ auditLog(actions: ["invitation.resent"]) { nodes { actor subject } } }`,
     );
     expect(auditLog.nodes).toEqual([{ actor: "operator", subject: id }]);
-  });
-
-  it("is not possible for the owner of another organisation", async () => {
-    const other = await createSignedInUser(app, (await app.createOrganization("agent")).id);
-    const [invitation] = await app.database.query<{ id: string }>(sql`select id from invitation limit 1`);
-    const id = toTypedId("inv", invitation?.id as string);
-    const { resendInvitation } = await other.queryData(RESEND, { id });
-    expect(resendInvitation.userErrors).toEqual([{ code: "NOT_FOUND" }]);
   });
 });
 
@@ -144,21 +121,5 @@ describe("resetMemberTwoFactor", () => {
     expect(await errorsOf(toTypedId("usr", owner.id))).toEqual([{ code: "CONFLICT" }]);
     expect(await errorsOf(toTypedId("usr", colleague.id))).toEqual([{ code: "NOT_FOUND" }]);
     expect(await errorsOf("usr_unknown")).toEqual([{ code: "NOT_FOUND" }]);
-  });
-
-  it("needs a signed-in operator, not an owner or a key", async () => {
-    const variables = { id: toTypedId("usr", owner.id) };
-    const { text } = await app.keys.create({ organizationId: null, name: "all", createdBy: "test" });
-    for (const principal of [{ headers: owner.headers }, { key: text }]) {
-      const { errors } = await graphql(app, RESET, { ...principal, variables });
-      expect(errors?.map(({ extensions }) => extensions.code)).toEqual(["FORBIDDEN"]);
-    }
-  });
-
-  it("needs a recent sign-in", async () => {
-    const tired = await createSignedInUser(app, null);
-    clock.advance(11 * MINUTE_MS);
-    const { errors } = await tired.graphql(RESET, { id: toTypedId("usr", owner.id) });
-    expect(errors?.[0]?.message).toContain("Confirm your identity first");
   });
 });

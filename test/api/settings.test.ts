@@ -1,18 +1,11 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { startAppInstance, toApiResponse } from "../support/app/app-instance.ts";
 import { expectFailure } from "../support/app/assertions.ts";
 import { listJobs } from "../support/app/job-client.ts";
-import type { TestOrganization } from "../support/app/app.fixture.ts";
-import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
+import { sharedApp } from "../support/app/shared-app.ts";
 
-let app: SharedApp;
-let agent: TestOrganization;
-
-beforeAll(async () => {
-  app = await sharedApp("api");
-  agent = await app.createOrganization("agent");
-  await app.createJobs(agent, [{}, {}]);
-});
+const app = await sharedApp("api");
+const agent = await app.createOrganization("agent");
 
 describe("CORS_ORIGINS", () => {
   const origin = "https://app.example.com";

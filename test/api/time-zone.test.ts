@@ -1,11 +1,11 @@
 /** An owner sets the organisation's time zone: who may, which names are valid, and when keys and sessions use it. */
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { addDays, today } from "../../src/console/pages/jobs/job.due.ts";
 import { toTypedId } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
-import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
+import { sharedApp } from "../support/app/shared-app.ts";
 import { eventually } from "../support/eventually.ts";
 import { graphql } from "../support/graphql/client.ts";
 
@@ -21,17 +21,10 @@ const zone = isAhead ? AHEAD : BEHIND;
 /** Late in UTC or in the zone, but not in both. */
 const dueDate = isAhead ? today() : addDays(today(), -1);
 
-let app: SharedApp;
-let agent: TestOrganization;
-let other: TestOrganization;
-let owner: SignedInTestUser;
-
-beforeAll(async () => {
-  app = await sharedApp("api");
-  [agent, other] = [await app.createOrganization("agent"), await app.createOrganization("agent")];
-  owner = await createSignedInUser(app, agent.id);
-  for (const each of [agent, other]) await app.createJobs(each, [{ patch: { scheduled_date: dueDate } }]);
-});
+const app = await sharedApp("api");
+const [agent, other] = [await app.createOrganization("agent"), await app.createOrganization("agent")];
+const owner = await createSignedInUser(app, agent.id);
+for (const each of [agent, other]) await app.createJobs(each, [{ patch: { scheduled_date: dueDate } }]);
 
 const set = async (user: SignedInTestUser, timeZone: string) =>
   (await user.queryData(SET, { timeZone })).setTimeZone;
@@ -81,9 +74,4 @@ describe("setTimeZone", () => {
       });
     },
   );
-
-  it.each(["developer", "dispatcher", "viewer"] as const)("is not for a %s", async (role) => {
-    const user = await createSignedInUser(app, agent.id, role);
-    expect(JSON.stringify(await user.graphql(SET, { timeZone: "UTC" }))).toContain("FORBIDDEN");
-  });
 });

@@ -3,24 +3,17 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toTypedId } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { expectData } from "../support/app/assertions.ts";
-import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
+import { startTestApp } from "../support/app/app.fixture.ts";
+import { startAppInstance } from "../support/app/app-instance.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import { graphql } from "../support/graphql/client.ts";
 
-let app: TestApp;
-let agent: TestOrganization;
-let other: TestOrganization;
-let operator: SignedInTestUser;
-let owner: SignedInTestUser;
-
-beforeAll(async () => {
-  app = await startTestApp();
-  [agent, other] = [await app.createOrganization("agent"), await app.createOrganization("agent")];
-  operator = await createSignedInUser(app, null);
-  owner = await createSignedInUser(app, agent.id);
-  await app.createJobs(agent, [{ markingNumber: "SEEN-1" }]);
-  await app.createJobs(other, [{ markingNumber: "UNSEEN-1" }]);
-});
+const app = await startTestApp();
+const [agent, other] = [await app.createOrganization("agent"), await app.createOrganization("agent")];
+const operator = await createSignedInUser(app, null);
+const owner = await createSignedInUser(app, agent.id);
+await app.createJobs(agent, [{ markingNumber: "SEEN-1" }]);
+await app.createJobs(other, [{ markingNumber: "UNSEEN-1" }]);
 afterAll(() => app[Symbol.asyncDispose]());
 
 const VIEW = `mutation ($id: ID!) { viewAsOrganization(id: $id) { organization { name } userErrors { code } } }`;
@@ -32,6 +25,7 @@ const view = (user: SignedInTestUser, { id }: { id: string }) =>
 const asPartner = (user: SignedInTestUser, query: string) =>
   graphql(app, query, { headers: { ...user.headers, "x-waymark-mode": "partner" } });
 
+const TEST_KEY = { organizationId: agent.id, name: "test", createdBy: "test", testSide: "agent" } as const;
 const JOBS = "{ viewer { kind organization { name } } jobs { nodes { markingNumber } } }";
 
 describe("an operator who views an organisation", () => {
@@ -90,7 +84,7 @@ describe("an operator who views an organisation", () => {
 });
 
 it.each([
-  ["a test organisation", async () => (await testOrganization()).id],
+  ["a test organisation", async () => (await app.keys.create(TEST_KEY)).key.organization?.id ?? ""],
   ["an unknown organisation", async () => "00000000-0000-7000-8000-000000000000"],
 ])("viewing %s is NOT_FOUND", async (_what, id) => {
   const { data } = await view(operator, { id: await id() });
@@ -106,20 +100,11 @@ it("a user of an organisation cannot view another one, also with a viewed organi
 });
 
 it("an operator who must first turn on two-factor authentication sees nothing", async () => {
-  await using strict = await startTestApp({ REQUIRE_TWO_FACTOR: "operators" });
-  const organization = await strict.createOrganization("agent");
+  await using strict = await startAppInstance(app.databaseUrl, { REQUIRE_TWO_FACTOR: "operators" });
   const weak = await createSignedInUser(strict, null);
-  await strict.database.query(
-    sql`update user_session set viewed_organization_id = ${organization.id}::uuid where user_id = ${weak.id}::uuid`,
+  await app.database.query(
+    sql`update user_session set viewed_organization_id = ${agent.id}::uuid where user_id = ${weak.id}::uuid`,
   );
   const headers = { ...weak.headers, "x-waymark-mode": "partner" };
   expect((await graphql(strict, JOBS, { headers })).status).toBe(403);
 });
-
-async function testOrganization(): Promise<{ id: string }> {
-  await app.keys.create({ organizationId: agent.id, name: "test", createdBy: "test", testSide: "agent" });
-  const [test] = await app.database.query<{ id: string }>(
-    sql`select id from organization where live_organization_id = ${agent.id}::uuid limit 1`,
-  );
-  return test as { id: string };
-}

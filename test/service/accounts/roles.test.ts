@@ -7,7 +7,7 @@ import { operations, rootAccess } from "../../../src/operations/all.ts";
 import type { Access, ReadAccess } from "../../../src/operations/operation.ts";
 import { type UserRole, userRoles } from "../../../src/organizations/api.ts";
 import { createSignedInUser } from "../../support/accounts/signed-in-user.ts";
-import { sharedApp, type SharedApp } from "../../support/app/shared-app.ts";
+import { sharedApp } from "../../support/app/shared-app.ts";
 
 const rights: Record<UserRole, { live: readonly Scope[]; test: readonly Scope[] | null }> = {
   owner: { live: allScopes, test: allScopes },
@@ -49,11 +49,10 @@ const declared: readonly (readonly [string, ReadAccess])[] = [
   ...Object.entries<ReadAccess>(rootAccess),
 ];
 
-let app: SharedApp;
 const principals = new Map<string, SessionPrincipal>();
 
 beforeAll(async () => {
-  app = await sharedApp("api");
+  const app = await sharedApp("api");
   const { id } = await app.createOrganization("agent");
   const owner = await createSignedInUser(app, id);
   await owner.client.post("/auth/test-mode");
@@ -96,6 +95,25 @@ it("names the roles of an organisation only where scopes do not say who may do i
     typeof access === "object" && Array.isArray(access.role) ? [[name, access.role] as const] : [],
   );
   expect(Object.fromEntries(naming)).toEqual(named);
+});
+
+it("needs a recent sign-in for what gives or ends access", () => {
+  // The others that need it do so for some inputs only.
+  const always = operations.filter(({ fresh }) => fresh === true).map(({ name }) => name);
+  expect(new Set(always)).toEqual(
+    new Set([
+      "rotateApiKey",
+      "createWebhookEndpoint",
+      "rotateWebhookSecret",
+      "removeMember",
+      "setMemberRole",
+      "resetMemberTwoFactor",
+      "setNotificationWebhook",
+      "setSingleSignOn",
+      "verifySingleSignOnDomain",
+      "removeSingleSignOn",
+    ]),
+  );
 });
 
 it("lets developers and owners read what belongs to integrations, and no other user of an organisation", () => {
