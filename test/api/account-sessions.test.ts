@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { sql } from "../../src/core/postgres/sql.ts";
 import * as accounts from "../support/accounts/accounts.fixture.ts";
-import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
+import { startAppInstance } from "../support/app/app-instance.ts";
 import { createFakeClock, MINUTE_MS, SECOND_MS } from "../support/fake-clock.ts";
 
 const { createSessionClient, credentialsOf, expectData, expectFailure, expectProblems } = accounts;
 const { app, newUser, signIn, isSignedIn } = await accounts.openAccounts();
 
-/** Without TRUST_PROXY. */
-let direct: AppInstance;
 const clock = createFakeClock();
-beforeAll(async () => {
-  direct = await startAppInstance(app.databaseUrl, { WAYMARK_ROLE: "api" }, { clock });
-});
+/** Without TRUST_PROXY. */
+const direct = await startAppInstance(app.databaseUrl, { WAYMARK_ROLE: "api" }, { clock });
 afterAll(() => direct[Symbol.asyncDispose]());
 
 const idOf = async (browser: accounts.SessionClient): Promise<string> =>

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { sql } from "../../src/core/postgres/sql.ts";
 import * as accounts from "../support/accounts/accounts.fixture.ts";
 import { ACCOUNT_ENV } from "../support/accounts/mails.ts";
@@ -11,10 +11,7 @@ const { app, newUser, newSecuredUser, signIn, isSignedIn, actsOf } = rig;
 type Browser = accounts.SessionClient;
 
 /** No test changes it. */
-let enrolled: accounts.SecuredUser;
-beforeAll(async () => {
-  enrolled = await newSecuredUser();
-});
+const enrolled = await newSecuredUser();
 
 /** Returns a browser that has passed the password step. */
 async function halfway(user: accounts.Credentials, api: Pick<typeof app, "call" | "url"> = app) {
@@ -197,18 +194,13 @@ describe("signing in", () => {
   });
 });
 
-describe("new recovery codes, and turning it off", () => {
-  it("new codes replace the previous ones", async () => {
-    const { browser, password, recoveryCodes, email } = await newSecuredUser();
-    const path = "/auth/two-factor/generate-backup-codes";
-    expectFailure(await browser.post(path, { password: "not my password" }), 400, "not your password");
-    const { backupCodes } = expectData(await browser.post(path, { password }));
-    expectFailure(await enterRecoveryCode(await halfway({ email, password }), recoveryCodes[0]), 401);
-    expectData(await enterRecoveryCode(await halfway({ email, password }), backupCodes[0]));
-  });
-
-  it("turning it off mails the user, and the password alone signs in", async () => {
+describe("turning two-factor authentication off", () => {
+  it("takes the password and mails the user, and the password alone signs in", async () => {
     const { browser, password, email } = await newSecuredUser();
+    for (const path of ["generate-backup-codes", "disable"]) {
+      const refused = await browser.post(`/auth/two-factor/${path}`, { password: "not my password" });
+      expectFailure(refused, 400, "not your password");
+    }
     expectData(await browser.post("/auth/two-factor/disable", { password }));
     expect(expectData(await browser.get("/auth/session")).user.has_two_factor).toBe(false);
     await signIn({ email, password });

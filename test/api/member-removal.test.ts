@@ -1,8 +1,11 @@
 /** The keys and invitations that are revoked with a removed member. */
-import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { toTypedId } from "../../src/core/ids.ts";
-import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
+import {
+  createSignedInUser,
+  inviteMember,
+  type SignedInTestUser,
+} from "../support/accounts/signed-in-user.ts";
 import { sharedApp } from "../support/app/shared-app.ts";
 import { queryData } from "../support/graphql/client.ts";
 
@@ -25,14 +28,6 @@ async function createKey(by: SignedInTestUser | string, organizationId?: string)
       ? await queryData(app, CREATE, { key: by, variables })
       : await by.queryData(CREATE, variables);
   return data.createApiKey as CreatedKey;
-}
-
-async function invite(user: SignedInTestUser): Promise<string> {
-  const email = `${randomBytes(6).toString("hex")}@test.example`;
-  const { inviteMember } = await user.queryData(
-    `mutation { inviteMember(input: { email: "${email}" }) { invitation { id } } }`,
-  );
-  return inviteMember.invitation.id as string;
 }
 
 async function remove(by: SignedInTestUser, { id }: { id: string }, options = "") {
@@ -65,7 +60,13 @@ async function newOwner(organizationId: string) {
   const key = await createKey(user);
   const further = await createKey(key.secret);
   const keys = [key.apiKey.id, further.apiKey.id].toSorted();
-  return { user, id: user.id, typedId: toTypedId("usr", user.id), keys, invitation: await invite(user) };
+  return {
+    user,
+    id: user.id,
+    typedId: toTypedId("usr", user.id),
+    keys,
+    invitation: (await inviteMember(app, user)).id,
+  };
 }
 
 async function twoOwners() {

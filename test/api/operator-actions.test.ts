@@ -5,7 +5,7 @@ import { POLL_INTERVAL_MS } from "../../src/api-keys/verifier.ts";
 import { toTypedId } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { ACCOUNT_ENV, listMailsTo, waitForMail } from "../support/accounts/mails.ts";
-import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
+import { createSignedInUser, inviteMember } from "../support/accounts/signed-in-user.ts";
 import { startTestApp } from "../support/app/app.fixture.ts";
 import { eventually } from "../support/eventually.ts";
 import { queryData } from "../support/graphql/client.ts";
@@ -77,11 +77,7 @@ describe("renameOrganization", () => {
 describe("resendInvitation by an operator", () => {
   it("sends the invitation of an organisation again, whose owner sees that an operator did", async () => {
     const email = "resent@test.example";
-    const { inviteMember } = await owner.queryData(
-      `mutation ($email: String!) { inviteMember(input: { email: $email }) { invitation { id } } }`,
-      { email },
-    );
-    const { id } = inviteMember.invitation;
+    const { id } = await inviteMember(app, owner, { email });
     const { resendInvitation } = await operator.queryData(RESEND, { id });
     expect(resendInvitation).toEqual({ invitation: { id }, userErrors: [] });
     expect(await listMailsTo(app, email)).toHaveLength(2);

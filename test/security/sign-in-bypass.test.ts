@@ -3,10 +3,10 @@ import { afterAll, describe, expect, it } from "vitest";
 import { createLogger } from "../../src/core/logger.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import * as accounts from "../support/accounts/accounts.fixture.ts";
-import { ACCOUNT_ENV, extractLinkToken } from "../support/accounts/mails.ts";
+import { ACCOUNT_ENV } from "../support/accounts/mails.ts";
+import { createSignedInUser, inviteMember } from "../support/accounts/signed-in-user.ts";
 import { startTestApp } from "../support/app/app.fixture.ts";
 import { sendRawRequest } from "../support/app/raw-http-client.ts";
-import { queryData } from "../support/graphql/client.ts";
 
 const { NEW_PASSWORD, VALID_PASSWORD, createSessionClient, expectData, randomClientIpHeader } = accounts;
 
@@ -41,10 +41,8 @@ describe("account forms", () => {
       id: "00000000-0000-7000-8000-000000000001",
     };
     const email = "greedy@test.example";
-    const { cookie } = await rig.signIn(await rig.newUser("owner"));
-    const invite = `mutation { inviteMember(input: { email: "${email}" }) { userErrors { code } } }`;
-    await queryData(app, invite, { headers: { cookie, origin: app.url } });
-    const token = extractLinkToken(await accounts.waitForMail(app, email, "invitation"), "invitation");
+    const owner = await createSignedInUser(app, agent.id);
+    const { token } = await inviteMember(app, owner, { email });
     const accepted = { token, name: "Greedy", password: VALID_PASSWORD, email: "boss@test.example" };
     expectData(await post("/auth/links/accept", { ...accepted, ...greedy }));
     const browser = createSessionClient(app);

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
 import { createSessionClient } from "./session-client.ts";
-import { waitForMail } from "./mails.ts";
+import { extractLinkToken, waitForMail } from "./mails.ts";
 import { createSignedInUser } from "./signed-in-user.ts";
 import { queryData, type GraphqlResponse, type GraphqlRequestOptions } from "../graphql/client.ts";
 import { sharedApp } from "../app/shared-app.ts";
@@ -40,28 +40,40 @@ export async function openAccountRequestFixture() {
     type Found = Record<"id" | "status" | "email" | "organizationName", string> & { warnings: string[] };
     return (accountRequests.nodes as Found[]).filter((request) => request.email === email);
   };
+  /** Submits a request and waits until operators can see it. */
+  const submitAndWait = async (request: AccountRequestBody = newAccountRequest()) => {
+    expect((await submit(request)).status).toBe(202);
+    await waitForMail(app, request.email.toLowerCase(), "account_request_received");
+    const [submitted] = await findRequests(request.email);
+    return { ...request, id: submitted?.id as string };
+  };
+  /** Runs the review mutation `field`, as the operator unless `options` has other credentials. */
+  const decide = async (
+    field: string,
+    args: Record<string, unknown>,
+    options: GraphqlRequestOptions = { headers: operator.headers },
+  ): Promise<GraphqlResponse["data"]> => {
+    const given = Object.entries(args).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+    const mutation = `mutation { ${field}(${given.join(", ")}) { ${REQUEST_SELECTION} } }`;
+    return (await queryData(app, mutation, options))[field];
+  };
+  const registrationToken = async (email: string) =>
+    extractLinkToken(await waitForMail(app, email, "registration"), "register");
   return {
     app,
     agent,
     operator,
     submit,
     findRequests,
-    /** Submits a request and waits until operators can see it. */
-    async submitAndWait(request: AccountRequestBody = newAccountRequest()) {
-      expect((await submit(request)).status).toBe(202);
-      await waitForMail(app, request.email.toLowerCase(), "account_request_received");
-      const [submitted] = await findRequests(request.email);
-      return { ...request, id: submitted?.id as string };
-    },
-    /** Runs the review mutation `field`, as the operator unless `options` has other credentials. */
-    async decide(
-      field: string,
-      args: Record<string, unknown>,
-      options: GraphqlRequestOptions = { headers: operator.headers },
-    ): Promise<GraphqlResponse["data"]> {
-      const given = Object.entries(args).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
-      const mutation = `mutation { ${field}(${given.join(", ")}) { ${REQUEST_SELECTION} } }`;
-      return (await queryData(app, mutation, options))[field];
+    submitAndWait,
+    decide,
+    /** Returns the token of the newest mailed link. */
+    registrationToken,
+    /** An approved request and the token of its link. */
+    async approve(change: Partial<AccountRequestBody> = {}) {
+      const request = await submitAndWait({ ...newAccountRequest(), ...change });
+      await decide("approveAccountRequest", { id: request.id });
+      return { ...request, token: await registrationToken(request.email) };
     },
   };
 }

@@ -1,6 +1,8 @@
 /** Signed-in users who send GraphQL requests like the console does. */
+import { randomBytes } from "node:crypto";
 import type { UserRole } from "../../../src/organizations/user.entity.ts";
 import { createTestUser, signIn, type SessionClient, type TestUser } from "./session-client.ts";
+import { extractLinkToken, waitForMail } from "./mails.ts";
 import { queryData, graphql, type GraphqlResponse } from "../graphql/client.ts";
 import type { AppInstance } from "../app/app-instance.ts";
 
@@ -35,4 +37,18 @@ export async function signInUser(app: SignInApp, user: TestUser): Promise<Signed
     graphql: (query, variables) => graphql(app, query, { headers, ...(variables && { variables }) }),
     queryData: (query, variables) => queryData(app, query, { headers, ...(variables && { variables }) }),
   };
+}
+
+const INVITE = `mutation ($email: String!, $role: MemberRole!) {
+  inviteMember(input: { email: $email, role: $role }) { invitation { id } } }`;
+
+/** Invites an e-mail address, by default a new one, and returns it with the token of the mailed link. */
+export async function inviteMember(
+  app: Pick<AppInstance, "database">,
+  by: SignedInTestUser,
+  { email = `${randomBytes(6).toString("hex")}@test.example`, role = "DISPATCHER" } = {},
+): Promise<{ id: string; email: string; token: string }> {
+  const { invitation } = (await by.queryData(INVITE, { email, role })).inviteMember;
+  const token = extractLinkToken(await waitForMail(app, email, "invitation"), "invitation");
+  return { id: invitation.id, email, token };
 }
