@@ -1,19 +1,13 @@
 /** Single sign-on with OpenID Connect: of operators (OIDC_ISSUER) and of organisations. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { issueRecoveryLink } from "../../src/accounts/passwords/recovery.ts";
 import { cliAuditContext } from "../../src/cli/context.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { toTypedId } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
-import { openAccounts } from "../support/accounts/accounts.fixture.ts";
+import * as accounts from "../support/accounts/accounts.fixture.ts";
 import { CLIENT, type Forgery, startHostileIssuer } from "../support/accounts/identity-provider.ts";
-import { ACCOUNT_ENV, listMailsTo } from "../support/accounts/mails.ts";
-import {
-  createSessionClient,
-  type SessionClient,
-  signIn,
-  type TestUser,
-} from "../support/accounts/session-client.ts";
+import { ACCOUNT_ENV } from "../support/accounts/mails.ts";
 import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
 import {
   begin,
@@ -22,26 +16,17 @@ import {
   newDomain,
   openSsoFixture,
   REMOVE,
-  SET,
   verify,
 } from "../support/accounts/sso.fixture.ts";
 import { startAppInstance } from "../support/app/app-instance.ts";
-import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { openTransaction, waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
 import { startFaultProxy, withoutBackground } from "../support/database/fault-proxy.ts";
 import { eventually } from "../support/eventually.ts";
 import { graphql, queryData } from "../support/graphql/client.ts";
 
-let sso: Awaited<ReturnType<typeof openSsoFixture>>;
-const { auditOf } = await openAccounts();
-
-beforeAll(async () => {
-  sso = await openSsoFixture();
-});
-beforeEach(() => {
-  Object.assign(sso.hostile, { isDown: false, forgery: {}, tokenRequests: [] });
-});
-afterAll(() => sso[Symbol.asyncDispose]());
+const { createSessionClient, expectData, expectFailure, listMailsTo, signIn } = accounts;
+const sso = await openSsoFixture();
+const { auditOf } = await accounts.openAccounts();
 
 const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds;
 
@@ -67,8 +52,7 @@ describe("a sign-in", () => {
       expect.stringMatching(/.{32}/),
       expect.stringMatching(/.{32}/),
     ]);
-    const callback = new URL(await sso.idp.authorize(start.href));
-    expect(locationOf(await browser.get(callback.pathname + callback.search))).toBe("/jobs");
+    expect(await sso.answerAsProvider(browser, start)).toBe("/jobs");
     const { user } = expectData(await browser.get("/auth/session"));
     expect(user).toMatchObject({ email: operator.email, requires_two_factor: false, by_sso: true });
   });
@@ -82,8 +66,7 @@ describe("a sign-in", () => {
     );
     const browser = createSessionClient(sso.app);
     const start = await begin(browser, { provider: "organization", email: member.email });
-    const answered = new URL(await sso.idp.authorize(start.href));
-    expect(locationOf(await browser.get(answered.pathname + answered.search))).toBe("/");
+    expect(await sso.answerAsProvider(browser, start)).toBe("/");
     expect(expectData(await browser.get("/auth/session")).organization.id).toBe(
       toTypedId("org", organization.id),
     );
@@ -101,7 +84,7 @@ describe("a sign-in", () => {
   it("keeps the session if the provider confirms the identity, and replaces one that a password opened", async () => {
     const { member } = await sso.connect();
     const { browser } = await sso.ssoSignIn(member);
-    const confirm = async (on: SessionClient): Promise<string> => {
+    const confirm = async (on: accounts.SessionClient): Promise<string> => {
       const former = on.cookie;
       const start = await begin(on, { provider: "organization", email: member.email, confirm: true });
       expect(start.searchParams.get("prompt")).toBe("login");
@@ -235,10 +218,8 @@ describe("a refused sign-in", () => {
     sso.idp.serve([`${sso.strict.url}/auth/callback/operators`]);
     sso.idp.person = { sub: operator.id, email: operator.email, email_verified: true, groups: ["staffing"] };
     const browser = createSessionClient(sso.strict);
-    const callback = new URL(await sso.idp.authorize((await begin(browser, { provider: "operators" })).href));
-    expect(locationOf(await browser.get(callback.pathname + callback.search))).toBe(
-      "/sign-in?error=sso_refused",
-    );
+    const start = await begin(browser, { provider: "operators" });
+    expect(await sso.answerAsProvider(browser, start)).toBe("/sign-in?error=sso_refused");
   });
 
   it("was begun by another browser, is answered twice, by another provider or not at all", async () => {
@@ -428,35 +409,31 @@ describe("a connection", () => {
       { message: expect.stringContaining("exactly") },
     ]);
     expect(await set({ issuer: "http://169.254.169.254" })).toMatchObject([{ field: "input.issuer" }]);
-    await using guarded = await startAppInstance(sso.shared.databaseUrl, {
-      ...ACCOUNT_ENV,
-      LOG_LEVEL: "silent",
-    });
-    const [refused] = (
-      await (
-        await createSignedInUser(guarded, (await sso.shared.createOrganization("agent")).id)
-      ).queryData(SET, {
-        input: { issuer: sso.hostile.url, clientId: "c", clientSecret: "s", domain: newDomain() },
-      })
-    ).setSingleSignOn.userErrors;
+    await using guarded = await startAppInstance(sso.shared.databaseUrl, ACCOUNT_ENV);
+    const { id } = await sso.shared.createOrganization("agent");
+    const stranger = await createSignedInUser(guarded, id);
+    const [refused] = (await sso.setSingleSignOn(stranger, { domain: newDomain() })).userErrors;
     expect(refused.message).toContain("must begin with https://");
   });
 });
+
+const attempt = ({ email, password }: accounts.Credentials) =>
+  createSessionClient(sso.strict).post("/auth/sign-in/email", { email, password });
 
 describe("SSO_ONLY", () => {
   it("turns passwords off for operators and connected domains, and not for others", async () => {
     const { member, organization } = await sso.connect();
     const other = await sso.userOf(organization.id, "dispatcher");
     const operator = await sso.userOf(null, "operator");
-    const attempt = ({ email, password }: TestUser) =>
-      createSessionClient(sso.strict).post("/auth/sign-in/email", { email, password });
+    const forget = ({ email }: accounts.TestUser) =>
+      createSessionClient(sso.strict).post("/auth/password/forgotten", { email });
     for (const user of [member, operator]) {
       expectFailure(await attempt(user), 403);
       expectFailure(await attempt({ ...user, password: "a wrong password" }), 401);
-      await createSessionClient(sso.strict).post("/auth/password/forgotten", { email: user.email });
+      await forget(user);
     }
     expectData(await attempt(other));
-    await createSessionClient(sso.strict).post("/auth/password/forgotten", { email: other.email });
+    await forget(other);
     await eventually(async () => expect(await listMailsTo(sso.shared, other.email)).toHaveLength(1));
     expect(await listMailsTo(sso.shared, operator.email)).toEqual([]);
     const methods = await createSessionClient(sso.strict).get("/auth/sign-in-methods");
@@ -475,7 +452,6 @@ describe("SSO_ONLY", () => {
     await database.query(
       sql`update user_account set password_allowed_until = now() where id = ${operator.id}::uuid`,
     );
-    const again = { email: operator.email, password };
-    expectFailure(await createSessionClient(sso.strict).post("/auth/sign-in/email", again), 403);
+    expectFailure(await attempt({ ...operator, password }), 403);
   });
 });

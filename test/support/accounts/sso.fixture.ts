@@ -1,6 +1,6 @@
 /** Two instances with single sign-on on a shared database, their identity providers, and the steps of a sign-in. */
 import { randomBytes } from "node:crypto";
-import { expect } from "vitest";
+import { afterAll, beforeEach, expect } from "vitest";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import type { UserRole } from "../../../src/organizations/user.entity.ts";
 import { createSessionClient, createTestUser, type SessionClient, type TestUser } from "./session-client.ts";
@@ -12,7 +12,7 @@ import { startAppInstance, type ApiResponse } from "../app/app-instance.ts";
 import type { TestOrganization } from "../app/app.fixture.ts";
 import { sharedApp } from "../app/shared-app.ts";
 
-export const SET = `mutation ($input: SetSingleSignOnInput!) { setSingleSignOn(input: $input) {
+const SET = `mutation ($input: SetSingleSignOnInput!) { setSingleSignOn(input: $input) {
   singleSignOn { issuer clientId domain redirectUri verificationRecord verifiedAt } userErrors { field message } } }`;
 const VERIFY = `mutation { verifySingleSignOnDomain { singleSignOn { verifiedAt } userErrors { message } } }`;
 export const REMOVE = `mutation { removeSingleSignOn { singleSignOn { issuer } userErrors { message } } }`;
@@ -49,7 +49,10 @@ export async function begin(browser: SessionClient, body: object): Promise<URL> 
   return new URL(url);
 }
 
-/** `app` has the hostile issuer for operators; `strict` has `oidc-provider`, and passwords turned off. */
+/**
+ * Opens a fixture for the tests of a file. `app` has the hostile issuer for operators; `strict` has `oidc-provider`, and passwords
+ * turned off. Before each test the hostile issuer is up and honest again.
+ */
 export async function openSsoFixture() {
   const shared = await sharedApp("api");
   const idp = await startOidcProvider();
@@ -117,6 +120,12 @@ export async function openSsoFixture() {
     return locationOf(await browser.get(`${callback.pathname}?code=c&state=${query.get("state")}`));
   }
 
+  /** Answers as `oidc-provider`, which signs its person in. */
+  async function answerAsProvider(browser: SessionClient, start: URL): Promise<string> {
+    const { pathname, search } = new URL(await idp.authorize(start.href));
+    return locationOf(await browser.get(pathname + search));
+  }
+
   /** Signs in through the organisation's provider. Returns where the browser is sent, and the browser. */
   async function ssoSignIn(person: Claimed, { email = person.email, operator = false } = {}) {
     const browser = createSessionClient(app);
@@ -125,6 +134,10 @@ export async function openSsoFixture() {
     return { location: await answer(browser, start, person), browser };
   }
 
+  beforeEach(() => void Object.assign(hostile, { isDown: false, forgery: {}, tokenRequests: [] }));
+  afterAll(async () => {
+    for (const opened of [app, strict, idp, hostile]) await opened[Symbol.asyncDispose]();
+  });
   return {
     shared,
     app,
@@ -137,9 +150,7 @@ export async function openSsoFixture() {
     proveDomain,
     connect,
     answer,
+    answerAsProvider,
     ssoSignIn,
-    async [Symbol.asyncDispose]() {
-      for (const opened of [app, strict, idp, hostile]) await opened[Symbol.asyncDispose]();
-    },
   };
 }
