@@ -4,25 +4,19 @@ import { readdir } from "node:fs/promises";
 import { get, type IncomingMessage } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
 import { expectData } from "../support/app/assertions.ts";
-import { startTestApp } from "../support/app/app.fixture.ts";
 import { startAppInstance } from "../support/app/app-instance.ts";
-import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
-import { BUILD_TIMEOUT_MS, buildSite } from "../support/site.ts";
+import { sharedApp } from "../support/app/shared-app.ts";
+import { buildSite } from "../support/site.ts";
 
 const html = { accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
 
-let app: SharedApp;
-let script: string;
-
-beforeAll(async () => {
-  await buildSite();
-  app = await sharedApp("api");
-  const names = await readdir(new URL("../../.site/console/assets/", import.meta.url));
-  script = `/assets/${names.find((name) => /^index-.+\.js$/.test(name))!}`;
-}, BUILD_TIMEOUT_MS);
+await buildSite();
+const app = await sharedApp("api");
+const names = await readdir(new URL("../../.site/console/assets/", import.meta.url));
+const script = `/assets/${names.find((name) => /^index-.+\.js$/.test(name))!}`;
 
 async function open(path: string, init: RequestInit = { headers: html }) {
   const response = await fetch(app.url + path, init);
@@ -179,7 +173,7 @@ describe("the page", () => {
   });
 
   it("does not exist on a worker", async () => {
-    await using worker = await startTestApp({ WAYMARK_ROLE: "worker" });
+    await using worker = await startAppInstance(app.databaseUrl, { WAYMARK_ROLE: "worker" });
     expect((await fetch(`${worker.url}/`, { headers: html })).status).toBe(404);
     expect((await fetch(worker.url + script)).status).toBe(404);
   });

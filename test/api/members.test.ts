@@ -1,29 +1,21 @@
 /** Members and their invitations: permissions, links, limits, tenant isolation, and the last owner. */
 import { randomBytes } from "node:crypto";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { toTypedId } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import * as accounts from "../support/accounts/accounts.fixture.ts";
 import { extractLinkToken } from "../support/accounts/mails.ts";
 import { createSignedInUser, signInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
-import type { TestOrganization } from "../support/app/app.fixture.ts";
 import { eventually } from "../support/eventually.ts";
 import { queryData, graphql } from "../support/graphql/client.ts";
 
 const { VALID_PASSWORD, expectData, expectFailure, listMailsTo, waitForMail } = accounts;
 const { app, agent, newUser, post, signIn, trySignIn, isSignedIn } = await accounts.openAccounts();
 
-let other: TestOrganization;
-let owner: SignedInTestUser;
-let otherOwner: SignedInTestUser;
-let otherMember: SignedInTestUser;
-
-beforeAll(async () => {
-  other = await app.createOrganization("contractor");
-  owner = await createSignedInUser(app, agent.id);
-  otherOwner = await createSignedInUser(app, other.id);
-  otherMember = await createSignedInUser(app, other.id, "dispatcher");
-});
+const other = await app.createOrganization("contractor");
+const owner = await createSignedInUser(app, agent.id);
+const otherOwner = await createSignedInUser(app, other.id);
+const otherMember = await createSignedInUser(app, other.id, "dispatcher");
 
 type User = SignedInTestUser;
 const userId = ({ id }: accounts.TestUser): string => toTypedId("usr", id);

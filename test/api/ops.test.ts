@@ -1,33 +1,28 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { createLogger } from "../../src/core/logger.ts";
 import { freePort } from "../support/free-port.ts";
 import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
 import { expectData } from "../support/app/assertions.ts";
 import { jobPath, listJobs, patchBatch, patchJob } from "../support/app/job-client.ts";
 import { lockJobRow } from "../support/database/blocked-sessions.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { startTestApp } from "../support/app/app.fixture.ts";
 import { createTestMongo } from "../support/database/test-mongo.ts";
 import { eventually } from "../support/eventually.ts";
 
 type Line = Record<string, unknown>;
 
-let app: TestApp;
-let agent: TestOrganization;
 const lines: Line[] = [];
 let written = "";
-
-beforeAll(async () => {
-  const stream = {
-    write(line: string): void {
-      written += line;
-      lines.push(JSON.parse(line) as Line);
-    },
-  };
-  app = await startTestApp({}, { logger: createLogger("info", stream) });
-  agent = await app.createOrganization("agent");
-});
+const stream = {
+  write(line: string): void {
+    written += line;
+    lines.push(JSON.parse(line) as Line);
+  },
+};
+const app = await startTestApp({}, { logger: createLogger("info", stream) });
+const agent = await app.createOrganization("agent");
 afterAll(() => app[Symbol.asyncDispose]());
 
 it("serves /metrics only on METRICS_PORT if that is set", async () => {

@@ -1,5 +1,5 @@
 /** REQUIRE_TWO_FACTOR: users who must have two-factor authentication can only set it up until they have done so. */
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { sql } from "../../src/core/postgres/sql.ts";
 import * as accounts from "../support/accounts/accounts.fixture.ts";
 import { startTestApp } from "../support/app/app.fixture.ts";
@@ -17,7 +17,7 @@ const JOBS = "{ jobs(first: 1) { nodes { markingNumber } } }";
 
 const rig = await accounts.openAccounts(await startTestApp({ REQUIRE_TWO_FACTOR: "operators" }));
 const { app, agent, newUser, signIn, isSignedIn } = rig;
-beforeAll(() => createVisibleJobs(app, agent, [{ markingNumber: "WM-1" }]));
+await createVisibleJobs(app, agent, [{ markingNumber: "WM-1" }]);
 afterAll(() => app[Symbol.asyncDispose]());
 
 const newOperator = () => newUser("operator", null);

@@ -179,6 +179,7 @@ describe("an unknown key", () => {
     }
   });
 
+  // evidence: unknown-key-lookups-limited
   it("costs a network a token, of which it has 100 and gets 20 a second; keys in use and other networks need none", async () => {
     const used = await cachedKey();
     const before = lookups;

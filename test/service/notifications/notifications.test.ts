@@ -1,5 +1,5 @@
 /** Notifications: when they are due, who gets them, that each comes once, and what is posted to webhooks. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { createDataServices } from "../../../src/app/data-services.ts";
 import { entities } from "../../../src/app/entities.ts";
 import { setSuspended } from "../../../src/api-keys/api.ts";
@@ -18,37 +18,35 @@ import type { UserRole } from "../../../src/organizations/api.ts";
 import { countDeliveries } from "../../../src/webhooks/api.ts";
 import { listMailsTo } from "../../support/accounts/mails.ts";
 import { createTestUser, type TestUser } from "../../support/accounts/session-client.ts";
-import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
+import { startTestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
 import { createFakeClock, type FakeClock, DAY_MS, MINUTE_MS } from "../../support/fake-clock.ts";
 import { testSecretBox } from "../../support/test-secret.ts";
 import { finishPendingDeliveries } from "../../support/webhooks/delivery.fixture.ts";
-import { startTestReceiver, type TestReceiver } from "../../support/webhooks/receiver.ts";
+import { startTestReceiver } from "../../support/webhooks/receiver.ts";
 
 const FRIDAY = "2025-01-10T08:00:00Z";
 const MONDAY = "2025-01-13T08:00:00Z";
 const LATE = { scheduled_date: "2020-02-03" };
 
-let app: TestApp;
-let other: Database;
-let receiver: TestReceiver;
-let poster: WebhookPoster;
-let settings: NotificationService;
+const app = await startTestApp({ WAYMARK_ROLE: "api", WEBHOOK_ALLOW_PRIVATE: "on" });
+const other = await openDatabase({ url: app.databaseUrl, poolSize: 4, entities });
+const receiver = await startTestReceiver();
+const poster = new WebhookPoster({ allowPrivate: true, secretBox: testSecretBox });
+const pageUrl = (path: string): string => `https://waymark.example${path}`;
+const settings = new NotificationService({
+  database: app.database,
+  secretBox: testSecretBox,
+  poster,
+  pageUrl,
+});
 let clock: FakeClock;
 let processes: NotificationWorker[];
 let agent: TestOrganization;
-
-beforeAll(async () => {
-  app = await startTestApp({ WAYMARK_ROLE: "api", WEBHOOK_ALLOW_PRIVATE: "on" });
-  other = await openDatabase({ url: app.databaseUrl, poolSize: 4, entities });
-  receiver = await startTestReceiver();
-  poster = new WebhookPoster({ allowPrivate: true, secretBox: testSecretBox });
-});
 
 beforeEach(async () => {
   await app.database.query(raw("truncate notification, notification_settings, mail"));
   clock = createFakeClock(Date.parse(FRIDAY));
   processes = [startProcess(app.database), startProcess(other)];
-  settings = new NotificationService({ database: app.database, secretBox: testSecretBox, poster, pageUrl });
   agent = await app.createOrganization("agent");
   receiver.respond = () => ({ status: 200, body: "ok" });
   receiver.received.length = 0;
@@ -62,7 +60,6 @@ afterAll(async () => {
 });
 
 const ignore = () => Promise.resolve();
-const pageUrl = (path: string): string => `https://waymark.example${path}`;
 
 /** The notification work of one process, with its own connections. */
 function startProcess(database: Database): NotificationWorker {

@@ -1,18 +1,12 @@
 /** How much of each table an organisation uses. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { newUuid } from "../../../src/core/ids.ts";
 import { raw, sql } from "../../../src/core/postgres/sql.ts";
 import { storageOf } from "../../../src/partners/api.ts";
-import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
+import { startTestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
 
-let app: TestApp;
-let agent: TestOrganization;
-let other: TestOrganization;
-
-beforeAll(async () => {
-  app = await startTestApp({ WAYMARK_ROLE: "api" });
-  [agent, other] = [await app.createOrganization("agent"), await app.createOrganization("agent")];
-});
+const app = await startTestApp({ WAYMARK_ROLE: "api" });
+const [agent, other] = [await app.createOrganization("agent"), await app.createOrganization("agent")];
 afterAll(() => app[Symbol.asyncDispose]());
 
 async function sizeOf(table: string): Promise<number> {
