@@ -111,29 +111,27 @@ describe("keys", () => {
   });
 });
 
-describe("endpoints", () => {
-  // evidence: endpoint-changes-audited
-  it("are recorded by host when created, changed, moved, rotated and deleted", async () => {
-    const { owner } = await place();
-    const id = await createEndpoint(owner, "http://127.0.0.1:9/token");
-    const update = (patch: string): Promise<unknown> =>
-      owner.queryData(
-        `mutation { updateWebhookEndpoint(id: "${id}", patch: { ${patch} }) { endpoint { id } } }`,
-      );
-    await update('description: "shop"');
-    await update('url: "http://127.0.0.1:10/token"');
-    await owner.queryData(`mutation { rotateWebhookSecret(id: "${id}") { endpoint { id } } }`);
-    await owner.queryData(`mutation { deleteWebhookEndpoint(id: "${id}") { deletedId } }`);
-    const acts = await actionsOf(owner);
-    expect(acts).toMatchObject([
-      { action: "endpoint.created", subject: id, details: { host: "127.0.0.1:9" } },
-      { action: "endpoint.changed", details: { settings: ["description"] } },
-      { action: "endpoint.url_changed", details: { host: "127.0.0.1:10", former_host: "127.0.0.1:9" } },
-      { action: "endpoint.secret_rotated" },
-      { action: "endpoint.deleted" },
-    ]);
-    expect(JSON.stringify(acts)).not.toContain("token");
-  });
+// evidence: endpoint-changes-audited
+it("endpoints are recorded by host when created, changed, moved, rotated and deleted", async () => {
+  const { owner } = await place();
+  const id = await createEndpoint(owner, "http://127.0.0.1:9/token");
+  const update = (patch: string): Promise<unknown> =>
+    owner.queryData(
+      `mutation { updateWebhookEndpoint(id: "${id}", patch: { ${patch} }) { endpoint { id } } }`,
+    );
+  await update('description: "shop"');
+  await update('url: "http://127.0.0.1:10/token"');
+  await owner.queryData(`mutation { rotateWebhookSecret(id: "${id}") { endpoint { id } } }`);
+  await owner.queryData(`mutation { deleteWebhookEndpoint(id: "${id}") { deletedId } }`);
+  const acts = await actionsOf(owner);
+  expect(acts).toMatchObject([
+    { action: "endpoint.created", subject: id, details: { host: "127.0.0.1:9" } },
+    { action: "endpoint.changed", details: { settings: ["description"] } },
+    { action: "endpoint.url_changed", details: { host: "127.0.0.1:10", former_host: "127.0.0.1:9" } },
+    { action: "endpoint.secret_rotated" },
+    { action: "endpoint.deleted" },
+  ]);
+  expect(JSON.stringify(acts)).not.toContain("token");
 });
 
 it("paused, resumed and otherwise changed endpoints, and replays, appear in the audit log without a mail", async () => {

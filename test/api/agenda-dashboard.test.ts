@@ -183,14 +183,12 @@ describe("other callers", () => {
   });
 });
 
-describe("while MongoDB is unreachable", () => {
-  it("responds 503 with a message, to the page and its requests", async () => {
-    proxy.disconnect();
-    await expect.poll(async () => (await get("/", operator, PAGE)).status).toBe(503);
-    const page = await get("/", operator, PAGE);
-    expect(page.text).toContain("MongoDB is unreachable");
-    expectFailure(await operator.get("/operator/agenda/api"), 503);
-    proxy.restore();
-    await expect.poll(async () => (await get("/api", operator)).status).toBe(200);
-  });
+it("responds 503 with a message while MongoDB is unreachable, to the page and its requests", async () => {
+  proxy.disconnect();
+  await expect.poll(async () => (await get("/", operator, PAGE)).status).toBe(503);
+  const page = await get("/", operator, PAGE);
+  expect(page.text).toContain("MongoDB is unreachable");
+  expectFailure(await operator.get("/operator/agenda/api"), 503);
+  proxy.restore();
+  await expect.poll(async () => (await get("/api", operator)).status).toBe(200);
 });

@@ -74,18 +74,16 @@ describe("renameOrganization", () => {
   });
 });
 
-describe("resendInvitation by an operator", () => {
-  it("sends the invitation of an organisation again, whose owner sees that an operator did", async () => {
-    const email = "resent@test.example";
-    const { id } = await inviteMember(app, owner, { email });
-    const { resendInvitation } = await operator.queryData(RESEND, { id });
-    expect(resendInvitation).toEqual({ invitation: { id }, userErrors: [] });
-    expect(await listMailsTo(app, email)).toHaveLength(2);
-    const { auditLog } = await owner.queryData(
-      `{ auditLog(actions: ["invitation.resent"]) { nodes { actor subject } } }`,
-    );
-    expect(auditLog.nodes).toEqual([{ actor: "operator", subject: id }]);
-  });
+it("resendInvitation by an operator sends the invitation of an organisation again, whose owner sees that an operator did", async () => {
+  const email = "resent@test.example";
+  const { id } = await inviteMember(app, owner, { email });
+  const { resendInvitation } = await operator.queryData(RESEND, { id });
+  expect(resendInvitation).toEqual({ invitation: { id }, userErrors: [] });
+  expect(await listMailsTo(app, email)).toHaveLength(2);
+  const { auditLog } = await owner.queryData(
+    `{ auditLog(actions: ["invitation.resent"]) { nodes { actor subject } } }`,
+  );
+  expect(auditLog.nodes).toEqual([{ actor: "operator", subject: id }]);
 });
 
 const turnOn = ({ id }: { id: string }) =>

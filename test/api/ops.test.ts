@@ -203,58 +203,52 @@ describe("the log", () => {
   });
 });
 
-describe("a client that disconnects before the response", () => {
-  it("is logged with 499, and its change is applied", async () => {
-    const route = "/v1/jobs/by-marking/{markingNumber}";
-    const [number = ""] = await app.createJobs(agent, [{}]);
-    const lock = await lockJobRow(app.database, number);
-    const request = app.request(jobPath(number), { method: "PATCH", key: agent.key, body: '{"weight":5}' });
-    // Sends the request, which never gets a response.
-    request.end(() => undefined);
-    await lock.waitForBlockedSessions();
-    request.abort();
-    await lock.release();
-    await eventually(() => expect(lines).toContainEqual(expect.objectContaining({ route, status: 499 })));
-    await eventually(async () =>
-      expect((await app.call(jobPath(number), { key: agent.key })).body.data.weight).toBe(5),
-    );
-  });
+it("a client that disconnects before the response is logged with 499, and its change is applied", async () => {
+  const route = "/v1/jobs/by-marking/{markingNumber}";
+  const [number = ""] = await app.createJobs(agent, [{}]);
+  const lock = await lockJobRow(app.database, number);
+  const request = app.request(jobPath(number), { method: "PATCH", key: agent.key, body: '{"weight":5}' });
+  // Sends the request, which never gets a response.
+  request.end(() => undefined);
+  await lock.waitForBlockedSessions();
+  request.abort();
+  await lock.release();
+  await eventually(() => expect(lines).toContainEqual(expect.objectContaining({ route, status: 499 })));
+  await eventually(async () =>
+    expect((await app.call(jobPath(number), { key: agent.key })).body.data.weight).toBe(5),
+  );
 });
 
-describe("a client that disconnects while sending its body", () => {
-  it("is logged with 499 and no error", async () => {
-    const { hostname, port } = new URL(app.url);
-    const before = lines.length;
-    const socket = connect(Number(port), hostname);
-    const head = `PATCH /v1/jobs/batch HTTP/1.1\r\nHost: localhost\r\nx-api-key: ${agent.key}\r\nContent-Type: application/json\r\n`;
-    socket.write(`${head}Content-Length: 100\r\nExpect: 100-continue\r\n\r\n`);
-    await once(socket, "data");
-    socket.write("{");
-    socket.destroy();
-    await eventually(() => {
-      const line = lines.slice(before).find((one) => one["route"] === "/v1/jobs/batch");
-      expect(line).toMatchObject({ level: "info", status: 499 });
-    });
-    expect(lines.filter((line) => line["level"] === "error")).toEqual([]);
+it("a client that disconnects while sending its body is logged with 499 and no error", async () => {
+  const { hostname, port } = new URL(app.url);
+  const before = lines.length;
+  const socket = connect(Number(port), hostname);
+  const head = `PATCH /v1/jobs/batch HTTP/1.1\r\nHost: localhost\r\nx-api-key: ${agent.key}\r\nContent-Type: application/json\r\n`;
+  socket.write(`${head}Content-Length: 100\r\nExpect: 100-continue\r\n\r\n`);
+  await once(socket, "data");
+  socket.write("{");
+  socket.destroy();
+  await eventually(() => {
+    const line = lines.slice(before).find((one) => one["route"] === "/v1/jobs/batch");
+    expect(line).toMatchObject({ level: "info", status: 499 });
   });
+  expect(lines.filter((line) => line["level"] === "error")).toEqual([]);
 });
 
-describe("stopping", () => {
-  it("answers accepted requests and accepts no new ones", async () => {
-    const [number = ""] = await app.createJobs(agent, [{}]);
-    const instance = await startAppInstance(app.databaseUrl);
-    const lock = await lockJobRow(app.database, number);
-    const accepted = patchJob(instance, agent, number, { weight: 3 });
-    await lock.waitForBlockedSessions();
-    const stopped = instance[Symbol.asyncDispose]();
-    // Connections that had arrived before the stop are still answered.
-    await eventually(() =>
-      expect(fetch(`${instance.url}/health/live`, { headers: { connection: "close" } })).rejects.toThrow(
-        "fetch failed",
-      ),
-    );
-    await lock.release();
-    expect(expectData(await accepted).weight).toBe(3);
-    await stopped;
-  });
+it("stopping answers accepted requests and accepts no new ones", async () => {
+  const [number = ""] = await app.createJobs(agent, [{}]);
+  const instance = await startAppInstance(app.databaseUrl);
+  const lock = await lockJobRow(app.database, number);
+  const accepted = patchJob(instance, agent, number, { weight: 3 });
+  await lock.waitForBlockedSessions();
+  const stopped = instance[Symbol.asyncDispose]();
+  // Connections that had arrived before the stop are still answered.
+  await eventually(() =>
+    expect(fetch(`${instance.url}/health/live`, { headers: { connection: "close" } })).rejects.toThrow(
+      "fetch failed",
+    ),
+  );
+  await lock.release();
+  expect(expectData(await accepted).weight).toBe(3);
+  await stopped;
 });

@@ -19,7 +19,7 @@ import { eventually } from "../support/eventually.ts";
 
 const { createSessionClient, expectData, expectFailure, listMailsTo, randomClientIpHeader, signIn } =
   accounts;
-const { app, agent, newUser, auditOf } = await accounts.openAccounts();
+const { app, newUser, auditOf } = await accounts.openAccounts();
 
 interface PasskeyUser extends accounts.TestUser {
   browser: accounts.SessionClient;
@@ -31,12 +31,9 @@ interface PasskeyUser extends accounts.TestUser {
 
 async function passkeyUser(
   ceremony: Ceremony = {},
-  {
-    api = app,
-    organizationId = agent.id,
-  }: { api?: Pick<AppInstance, "call" | "url">; organizationId?: string } = {},
+  api: Pick<AppInstance, "call" | "url"> = app,
 ): Promise<PasskeyUser> {
-  const user = await newUser("owner", organizationId);
+  const user = await newUser("owner");
   const browser = await signIn(api, user);
   const passkey = createPasskey(api.url);
   const { id } = expectData(await addPasskey(browser, passkey, ceremony));
@@ -165,7 +162,7 @@ describe("signing in with a passkey", () => {
       ...ACCOUNT_ENV,
       REQUIRE_TWO_FACTOR: "all",
     });
-    const { passkey, browser: enrolled, email, password } = await passkeyUser({}, { api: strict });
+    const { passkey, browser: enrolled, email, password } = await passkeyUser({}, strict);
     // The session that added the passkey has proved it.
     expect((await sessionOf(enrolled)).user.requires_two_factor).toBe(false);
     const browser = createSessionClient(strict);
@@ -248,15 +245,6 @@ describe("signing in with a passkey", () => {
     },
   );
 
-  it("is refused to users of a suspended organisation", async () => {
-    const { id: organizationId } = await app.createOrganization("agent");
-    const { passkey } = await passkeyUser({}, { organizationId });
-    await app.database.query(
-      sql`update organization set suspended_at = now() where id = ${organizationId}::uuid`,
-    );
-    expectFailure(await signInWithPasskey(createSessionClient(app), passkey), 403, /suspended/);
-  });
-
   it("is refused to users who must use single sign-on", async () => {
     const { passkey, userId } = await passkeyUser();
     await app.database.query(
@@ -296,7 +284,7 @@ describe("signing in with a passkey", () => {
   it("takes at most eight statements, and two that delete the challenge", async () => {
     await using proxy = await startFaultProxy(app.databaseUrl);
     await using counted = await startAppInstance(proxy.url, ACCOUNT_ENV);
-    const { passkey } = await passkeyUser({}, { api: counted });
+    const { passkey } = await passkeyUser({}, counted);
     await signInWithPasskey(createSessionClient(counted), passkey);
     const browser = createSessionClient(counted);
     const { challenge } = expectData(await browser.get("/auth/passkey/generate-authenticate-options"));

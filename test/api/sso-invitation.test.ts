@@ -137,21 +137,19 @@ describe("an invitation", () => {
   });
 });
 
-describe("the first owner of an organisation", () => {
-  it("chooses a password also with SSO_ONLY=all, which signs in until the e-mail domain is proven, and after the removal", async () => {
-    const requests = await openAccountRequestFixture();
-    const domain = newDomain();
-    const email = `owner@${domain}`;
-    const { token } = await requests.approve({ email });
-    expect(await offerFor(token, sso.strict)).toBeNull();
-    const person = { token, name: "Ada", password: VALID_PASSWORD };
-    expectData(await createSessionClient(sso.strict).post("/auth/links/accept", person));
-    const credentials = { email, password: VALID_PASSWORD };
-    const owner = await signInUser(sso.app, { ...credentials, id: "", name: "Ada" });
-    await sso.proveDomain(owner, domain);
-    const attempt = () => createSessionClient(sso.strict).post("/auth/sign-in/email", credentials);
-    expectFailure(await attempt(), 403, "single sign-on");
-    await owner.queryData(REMOVE);
-    expectData(await attempt());
-  });
+it("the first owner of an organisation chooses a password also with SSO_ONLY=all, which signs in until the e-mail domain is proven, and after the removal", async () => {
+  const requests = await openAccountRequestFixture();
+  const domain = newDomain();
+  const email = `owner@${domain}`;
+  const { token } = await requests.approve({ email });
+  expect(await offerFor(token, sso.strict)).toBeNull();
+  const person = { token, name: "Ada", password: VALID_PASSWORD };
+  expectData(await createSessionClient(sso.strict).post("/auth/links/accept", person));
+  const credentials = { email, password: VALID_PASSWORD };
+  const owner = await signInUser(sso.app, { ...credentials, id: "", name: "Ada" });
+  await sso.proveDomain(owner, domain);
+  const attempt = () => createSessionClient(sso.strict).post("/auth/sign-in/email", credentials);
+  expectFailure(await attempt(), 403, "single sign-on");
+  await owner.queryData(REMOVE);
+  expectData(await attempt());
 });

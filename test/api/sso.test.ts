@@ -290,25 +290,23 @@ describe("a refused sign-in", () => {
   });
 });
 
-describe("a provider that is down", () => {
-  it("leaves sessions alone, is explained, and works again without a restart", async () => {
-    await using late = await startHostileIssuer();
-    const { member } = await sso.connect(late.url);
-    const { browser } = await sso.ssoSignIn((await sso.connect()).member);
-    const body = { provider: "organization", email: member.email };
-    // Another process has not read the document yet.
-    late.isDown = true;
-    const other = createSessionClient(sso.strict);
-    expectFailure(await other.post("/auth/sign-in/social", body), 503);
-    expectData(await browser.get("/auth/session"));
-    late.isDown = false;
-    expect((await begin(other, body)).origin).toBe(late.url);
-    // Down after the user has signed in there.
-    const start = await begin(browser, body);
-    late.isDown = true;
-    expect(await sso.answer(browser, start, member)).toBe("/sign-in?error=sso_unavailable");
-    expectData(await browser.get("/auth/session"));
-  });
+it("a provider that is down leaves sessions alone, is explained, and works again without a restart", async () => {
+  await using late = await startHostileIssuer();
+  const { member } = await sso.connect(late.url);
+  const { browser } = await sso.ssoSignIn((await sso.connect()).member);
+  const body = { provider: "organization", email: member.email };
+  // Another process has not read the document yet.
+  late.isDown = true;
+  const other = createSessionClient(sso.strict);
+  expectFailure(await other.post("/auth/sign-in/social", body), 503);
+  expectData(await browser.get("/auth/session"));
+  late.isDown = false;
+  expect((await begin(other, body)).origin).toBe(late.url);
+  // Down after the user has signed in there.
+  const start = await begin(browser, body);
+  late.isDown = true;
+  expect(await sso.answer(browser, start, member)).toBe("/sign-in?error=sso_unavailable");
+  expectData(await browser.get("/auth/session"));
 });
 
 describe("a connection", () => {

@@ -41,30 +41,29 @@ async function attack(from: () => string, { email }: accounts.Credentials, brows
     expectFailure(await tryFrom(from(), { email, password: `${WRONG} ${index}` }, browser), 401);
 }
 
-describe("ten wrong passwords from one network", () => {
-  // evidence: sign-in-throttle-per-network, sign-in-throttle-ipv6-network
-  it.each([
-    ["an IPv4 address", "10.1.2.3", "10.1.2.3", "10.1.2.4"],
-    ["an IPv6 /64", "2001:db8:7:1::1", "2001:db8:7:1:ffff::2", "2001:db8:7:2::1"],
-  ])("lock only that network out of the account: %s", async (_, attacker, same, other) => {
+// evidence: sign-in-throttle-per-network, sign-in-throttle-ipv6-network
+it.each([
+  ["an IPv4 address", "10.1.2.3", "10.1.2.3", "10.1.2.4"],
+  ["an IPv6 /64", "2001:db8:7:1::1", "2001:db8:7:1:ffff::2", "2001:db8:7:2::1"],
+])(
+  "ten wrong passwords from one network lock only that network out of the account: %s",
+  async (_, attacker, same, other) => {
     const user = await newUser();
     await attack(() => attacker, user);
     expectFailure(await tryFrom(same, user), 429, "Too many attempts");
     expectData(await tryFrom(other, user));
-  });
-});
+  },
+);
 
-describe("an account with a hundred attempts from many networks", () => {
-  // evidence: sign-in-throttle-unknown-browsers
-  it("returns 429 to unknown browsers, whether or not the account exists", async () => {
-    const user = await newUser();
-    for (const email of [user.email, `unknown.${user.email}`]) {
-      for (let index = 0; index < 100; index += 1)
-        await app.accounts.throttle.take(["sign-in-total-account", email]);
-      await empty(["sign-in-total-account", email]);
-      expectFailure(await tryFrom(ipv4(), { ...user, email }), 429, "Too many attempts");
-    }
-  });
+// evidence: sign-in-throttle-unknown-browsers
+it("an account with a hundred attempts from many networks returns 429 to unknown browsers, whether or not the account exists", async () => {
+  const user = await newUser();
+  for (const email of [user.email, `unknown.${user.email}`]) {
+    for (let index = 0; index < 100; index += 1)
+      await app.accounts.throttle.take(["sign-in-total-account", email]);
+    await empty(["sign-in-total-account", email]);
+    expectFailure(await tryFrom(ipv4(), { ...user, email }), 429, "Too many attempts");
+  }
 });
 
 describe("a browser that signed in to the account before", () => {

@@ -232,30 +232,28 @@ describe("each notification", () => {
   });
 });
 
-describe("the weekly digest", () => {
-  it("comes on Monday with the jobs that were due in the week, and deliveries for those who see them", async () => {
-    await app.createJobs(agent, [
-      { patch: { scheduled_date: "2025-01-06", normalized_status: "completed" } },
-      { patch: { scheduled_date: "2025-01-12", normalized_status: "completed" } },
-      { patch: { scheduled_date: "2025-01-12", normalized_status: "failed" } },
-      { patch: { scheduled_date: "2025-01-13", normalized_status: "completed" } },
-      { patch: { scheduled_date: "2025-01-05", normalized_status: "failed" } },
-    ]);
-    const roles = ["owner", "developer", "dispatcher", "viewer"] as const;
-    const users = await Promise.all(roles.map((role) => user(role, { mail: ["weekly_digest"] })));
-    await sweep("2025-01-12T08:00:00Z");
-    for (const each of users) expect(await mailsTo(each)).toEqual([]);
-    await sweep(MONDAY);
-    await sweep("2025-01-13T08:20:00Z");
-    for (const each of users) {
-      const [{ subject, text } = { subject: "", text: "" }, ...more] = await mailsTo(each);
-      expect(more).toEqual([]);
-      expect(subject).toBe("Your week from 6 January to 12 January");
-      expect(text).toContain("Jobs due: 3. Delivered: 2. Failed: 1.\nLate now: 2.");
-      const seesDeliveries = each.role === "owner" || each.role === "developer";
-      expect(text.includes("Webhook deliveries: none.")).toBe(seesDeliveries);
-    }
-  });
+it("the weekly digest comes on Monday with the jobs that were due in the week, and deliveries for those who see them", async () => {
+  await app.createJobs(agent, [
+    { patch: { scheduled_date: "2025-01-06", normalized_status: "completed" } },
+    { patch: { scheduled_date: "2025-01-12", normalized_status: "completed" } },
+    { patch: { scheduled_date: "2025-01-12", normalized_status: "failed" } },
+    { patch: { scheduled_date: "2025-01-13", normalized_status: "completed" } },
+    { patch: { scheduled_date: "2025-01-05", normalized_status: "failed" } },
+  ]);
+  const roles = ["owner", "developer", "dispatcher", "viewer"] as const;
+  const users = await Promise.all(roles.map((role) => user(role, { mail: ["weekly_digest"] })));
+  await sweep("2025-01-12T08:00:00Z");
+  for (const each of users) expect(await mailsTo(each)).toEqual([]);
+  await sweep(MONDAY);
+  await sweep("2025-01-13T08:20:00Z");
+  for (const each of users) {
+    const [{ subject, text } = { subject: "", text: "" }, ...more] = await mailsTo(each);
+    expect(more).toEqual([]);
+    expect(subject).toBe("Your week from 6 January to 12 January");
+    expect(text).toContain("Jobs due: 3. Delivered: 2. Failed: 1.\nLate now: 2.");
+    const seesDeliveries = each.role === "owner" || each.role === "developer";
+    expect(text.includes("Webhook deliveries: none.")).toBe(seesDeliveries);
+  }
 });
 
 it("the weekly digest has the share of the organisation's deliveries that succeeded", async () => {
@@ -333,28 +331,26 @@ const posted = async (): Promise<number> => {
   return receiver.received.length;
 };
 
-describe("a webhook", () => {
-  it("gets JSON with an escaped text, and three attempts, and the settings show the failure until a success", async () => {
-    receiver.respond = () => ({ status: 404, body: "no_service\n" });
-    await app.createJobs(agent, [{ markingNumber: `<!channel>&${agent.id}`, patch: LATE }]);
-    const { id } = await user("owner", { webhook: ["late_jobs"] });
-    const view = () => settings.view({ id, role: "owner" });
-    expect([await posted(), await posted(), await posted(), await posted()]).toEqual([1, 2, 3, 3]);
-    expect(await view()).toMatchObject({
-      webhookHost: `127.0.0.1:${receiver.port}`,
-      webhookFailure: "404: no_service",
-      webhookFailedAt: expect.any(String),
-    });
-    const [{ method, headers, body } = receiver.received[0]!] = receiver.received;
-    expect([method, headers["content-type"]]).toEqual(["POST", "application/json"]);
-    expect(Object.keys(JSON.parse(body) as object)).toEqual(["text"]);
-    expect(posts()[0]).toContain(`&lt;!channel&gt;&amp;${agent.id}`);
-    receiver.respond = () => ({ status: 200, body: "ok" });
-    clock.jump(DAY_MS);
-    expect(await posted()).toBe(4);
-    expect(await view()).toMatchObject({ webhookFailure: null, webhookFailedAt: null });
-    const old = sql`update notification set message = 'old', due_at = now(), created_at = now() - interval '25 hours'`;
-    await app.database.query(old);
-    expect(await posted()).toBe(4);
+it("a webhook gets JSON with an escaped text, and three attempts, and the settings show the failure until a success", async () => {
+  receiver.respond = () => ({ status: 404, body: "no_service\n" });
+  await app.createJobs(agent, [{ markingNumber: `<!channel>&${agent.id}`, patch: LATE }]);
+  const { id } = await user("owner", { webhook: ["late_jobs"] });
+  const view = () => settings.view({ id, role: "owner" });
+  expect([await posted(), await posted(), await posted(), await posted()]).toEqual([1, 2, 3, 3]);
+  expect(await view()).toMatchObject({
+    webhookHost: `127.0.0.1:${receiver.port}`,
+    webhookFailure: "404: no_service",
+    webhookFailedAt: expect.any(String),
   });
+  const [{ method, headers, body } = receiver.received[0]!] = receiver.received;
+  expect([method, headers["content-type"]]).toEqual(["POST", "application/json"]);
+  expect(Object.keys(JSON.parse(body) as object)).toEqual(["text"]);
+  expect(posts()[0]).toContain(`&lt;!channel&gt;&amp;${agent.id}`);
+  receiver.respond = () => ({ status: 200, body: "ok" });
+  clock.jump(DAY_MS);
+  expect(await posted()).toBe(4);
+  expect(await view()).toMatchObject({ webhookFailure: null, webhookFailedAt: null });
+  const old = sql`update notification set message = 'old', due_at = now(), created_at = now() - interval '25 hours'`;
+  await app.database.query(old);
+  expect(await posted()).toBe(4);
 });

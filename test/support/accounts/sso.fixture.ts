@@ -12,7 +12,7 @@ import { startAppInstance, type ApiResponse } from "../app/app-instance.ts";
 import type { TestOrganization } from "../app/app.fixture.ts";
 import { sharedApp } from "../app/shared-app.ts";
 
-const SET = `mutation ($input: SetSingleSignOnInput!) { setSingleSignOn(input: $input) {
+export const SET = `mutation ($input: SetSingleSignOnInput!) { setSingleSignOn(input: $input) {
   singleSignOn { issuer clientId domain redirectUri verificationRecord verifiedAt } userErrors { field message } } }`;
 const VERIFY = `mutation { verifySingleSignOnDomain { singleSignOn { verifiedAt } userErrors { message } } }`;
 export const REMOVE = `mutation { removeSingleSignOn { singleSignOn { issuer } userErrors { message } } }`;
