@@ -1,5 +1,5 @@
 /** The audit log, and the suspension of organisations. */
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { recordAuditEvent } from "../../src/audit/service.ts";
 import { createLogger } from "../../src/core/logger.ts";
 import { listenToChannel } from "../../src/core/postgres/notify.ts";
@@ -9,7 +9,7 @@ import { createSessionClient, signIn } from "../support/accounts/session-client.
 import { createSignedInUser, signInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { sharedApp } from "../support/app/shared-app.ts";
-import { startDispatcherFixture, type DispatcherFixture } from "../support/webhooks/dispatcher.fixture.ts";
+import { startDispatcherFixture } from "../support/webhooks/dispatcher.fixture.ts";
 import { startTestReceiver } from "../support/webhooks/receiver.ts";
 import { eventually } from "../support/eventually.ts";
 
@@ -191,50 +191,44 @@ describe("a suspended organisation", () => {
   });
 });
 
-describe("deliveries of a suspended organisation", () => {
-  let rig: DispatcherFixture;
-  beforeAll(async () => {
-    rig = await startDispatcherFixture();
-  });
-  afterAll(() => rig[Symbol.asyncDispose]());
-
-  it("stay pending and are sent when it is restored", async () => {
-    await using receiver = await startTestReceiver();
-    const { suspensions } = rig.app.membership;
-    const context = { actor: { type: "system", id: null }, ipAddress: null, requestId: null } as const;
-    const endpoint = await rig.createEndpoint({ url: receiver.url });
-    const dispatcher = await rig.startDispatcher();
-    const id = toTypedId("org", rig.agent.id);
-    await suspensions.suspend(context, id, null);
-    await rig.app.createJobs(rig.agent, [{}, {}]);
-    dispatcher.wake();
-    await rig.sweep(dispatcher);
-    // The delivery of another organisation shows that the dispatcher has run.
-    const neighbour = await rig.createEndpoint({ url: receiver.url }, rig.contractor);
-    await rig.app.createJobs(rig.agent, [{ contractor: rig.contractor }]);
-    dispatcher.wake();
-    await rig.waitForStatus(neighbour, "delivered");
-    const pending = await rig.deliveries(endpoint);
-    expect(pending.map(({ status, attempts }) => ({ status, attempts }))).toEqual(
-      pending.map(() => ({ status: "pending", attempts: 0 })),
-    );
-    expect(pending.length).toBeGreaterThanOrEqual(3);
-    let notifications = 0;
-    const listening = listenToChannel({
-      url: rig.app.databaseUrl,
-      channel: DELIVERIES_CHANNEL,
-      applicationName: "test",
-      logger: createLogger("silent"),
-      onNotification() {
-        notifications += 1;
-      },
-    });
-    onTestFinished(() => listening[Symbol.asyncDispose]());
-    // The first call belongs to the connection itself.
-    await eventually(() => expect(notifications).toBe(1));
-    await suspensions.restore(context, id);
-    await eventually(() => expect(notifications).toBe(2));
-    dispatcher.wake();
-    expect(await rig.waitForStatus(endpoint, "delivered")).toHaveLength(pending.length);
-  });
+it("deliveries of a suspended organisation stay pending and are sent when it is restored", async () => {
+  await using rig = await startDispatcherFixture();
+  await using receiver = await startTestReceiver();
+  const { suspensions } = rig.app.membership;
+  const context = { actor: { type: "system", id: null }, ipAddress: null, requestId: null } as const;
+  const endpoint = await rig.createEndpoint({ url: receiver.url });
+  const dispatcher = await rig.startDispatcher();
+  const id = toTypedId("org", rig.agent.id);
+  await suspensions.suspend(context, id, null);
+  await rig.app.createJobs(rig.agent, [{}, {}]);
+  dispatcher.wake();
+  await rig.sweep(dispatcher);
+  // The delivery of another organisation shows that the dispatcher has run.
+  const neighbour = await rig.createEndpoint({ url: receiver.url }, rig.contractor);
+  await rig.app.createJobs(rig.agent, [{ contractor: rig.contractor }]);
+  dispatcher.wake();
+  await rig.waitForStatus(neighbour, "delivered");
+  const pending = await rig.deliveries(endpoint);
+  expect(pending.map(({ status, attempts }) => ({ status, attempts }))).toEqual(
+    pending.map(() => ({ status: "pending", attempts: 0 })),
+  );
+  expect(pending.length).toBeGreaterThanOrEqual(3);
+  let notifications = 0;
+  await using opened = new AsyncDisposableStack();
+  const listening = {
+    url: rig.app.databaseUrl,
+    channel: DELIVERIES_CHANNEL,
+    applicationName: "test",
+    logger: createLogger("silent"),
+    onNotification() {
+      notifications += 1;
+    },
+  };
+  opened.use(listenToChannel(listening));
+  // The first call belongs to the connection itself.
+  await eventually(() => expect(notifications).toBe(1));
+  await suspensions.restore(context, id);
+  await eventually(() => expect(notifications).toBe(2));
+  dispatcher.wake();
+  expect(await rig.waitForStatus(endpoint, "delivered")).toHaveLength(pending.length);
 });

@@ -79,6 +79,22 @@ async function* toChunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 
 const numbersOf = async (response: PromiseLike<Response>): Promise<string[]> =>
   (await rowsOf(response)).map(({ marking_number }) => String(marking_number));
+
+/** Starts a download of 18 MB: more than the sockets can hold before the client reads. */
+async function startDownload(): Promise<{ person: SignedInTestUser; response: IncomingMessage }> {
+  const many = await app.createOrganization("agent");
+  const person = await createSignedInUser(app, many.id);
+  const patch = { instructions: "語".repeat(1_000) };
+  await app.createJobs(
+    many,
+    Array.from({ length: 6_000 }, () => ({ patch })),
+  );
+  const pendingRequest = httpRequest(`${app.url}${pathOf({})}`, { headers: person.headers }).end();
+  const [response] = (await once(pendingRequest, "response")) as [IncomingMessage];
+  await once(response, "readable");
+  return { person, response };
+}
+
 /** Counts downloads whose client disconnected. */
 async function disconnects(): Promise<number> {
   const { text } = await app.request("/metrics");
@@ -131,17 +147,7 @@ describe("the CSV file", () => {
 
   // evidence: csv-export-session
   it("ends early if the session ends meanwhile", async () => {
-    const many = await app.createOrganization("agent");
-    const person = await createSignedInUser(app, many.id);
-    // 18 MB: more than the sockets can hold before the client reads.
-    const patch = { instructions: "語".repeat(1_000) };
-    await app.createJobs(
-      many,
-      Array.from({ length: 6_000 }, () => ({ patch })),
-    );
-    const pendingRequest = httpRequest(`${app.url}${pathOf({})}`, { headers: person.headers }).end();
-    const [response] = (await once(pendingRequest, "response")) as [IncomingMessage];
-    await once(response, "readable");
+    const { person, response } = await startDownload();
     await app.database.query(sql`delete from user_session where user_id = ${person.id}`);
     let lines = 0;
     const read = async (): Promise<void> => {
@@ -152,17 +158,8 @@ describe("the CSV file", () => {
   });
 
   it("stops without an error when the client disconnects", async () => {
-    const many = await app.createOrganization("agent");
-    const person = await createSignedInUser(app, many.id);
-    const long = "x".repeat(4_000);
-    await app.createJobs(
-      many,
-      Array.from({ length: 3_000 }, () => ({ patch: { instructions: long } })),
-    );
     const before = await disconnects();
-    const pendingRequest = httpRequest(`${app.url}${pathOf({})}`, { headers: person.headers }).end();
-    const [response] = (await once(pendingRequest, "response")) as [IncomingMessage];
-    await once(response, "readable");
+    const { response } = await startDownload();
     response.destroy();
     await eventually(async () => expect(await disconnects()).toBe(before + 1));
   });

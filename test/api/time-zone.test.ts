@@ -54,13 +54,10 @@ it("is recorded once, and is that of the test organisations, also of those creat
   );
   expect(auditLog.nodes).toEqual([{ details: { from: "UTC", to: "Europe/London" } }]);
   await createSignedInUser(app, agent.id).then(({ client }) => client.post("/auth/test-mode"));
-  const rows = await app.database.query(
-    sql`select distinct time_zone, live_organization_id from organization
-      where live_organization_id = any(${[id, agent.id]}::uuid[]) order by time_zone`,
+  const rows = await app.database.query<{ zone: string }>(
+    sql`select time_zone as zone from organization where live_organization_id = any(${[id, agent.id]}::uuid[])`,
   );
-  expect(rows.map((row) => (row as { time_zone: string }).time_zone).toSorted()).toEqual(
-    ["Europe/London", zone].toSorted(),
-  );
+  expect(new Set(rows.map((row) => row.zone))).toEqual(new Set(["Europe/London", zone]));
 });
 
 it.each(["Mars/Olympus", "+05:00", "UTC+3", "", "EST5EDT", "Europe/London'; --"])(

@@ -7,6 +7,9 @@ import { Provider } from "oidc-provider";
 
 export const CLIENT = { id: "waymark", secret: "a secret of at least 32 characters, for HS256" };
 
+/** What the provider issues. Without a lifetime of each it logs a warning. */
+const ARTIFACTS = ["AccessToken", "AuthorizationCode", "Grant", "IdToken", "Interaction", "Session"];
+
 async function listen(server: Server): Promise<string> {
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -37,14 +40,7 @@ export async function startOidcProvider() {
         clients: [{ client_id: CLIENT.id, client_secret: CLIENT.secret, redirect_uris: redirectUris }],
         pkce: { required: () => true },
         claims: { openid: ["sub", "groups"], email: ["email", "email_verified"] },
-        ttl: {
-          AccessToken: 600,
-          AuthorizationCode: 60,
-          Grant: 600,
-          IdToken: 600,
-          Interaction: 600,
-          Session: 600,
-        },
+        ttl: Object.fromEntries(ARTIFACTS.map((name) => [name, 600])),
         features: { devInteractions: { enabled: false } },
         interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
         findAccount: (_context, sub) => ({ accountId: sub, claims: () => ({ ...issuer.person }) }),
