@@ -1,5 +1,4 @@
 /** Account requests and their review, from the public form to the first sign-in. */
-import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { newAccountRequest, openAccountRequestFixture } from "../support/accounts/account-request.fixture.ts";
@@ -98,21 +97,6 @@ describe("200", () => {
     expect((await waitForMail(app, email, "account_request_rejected")).text).toContain(reason);
     expectFailure(await answer(token, "We are"), 404);
     expect(await rig.findRequests(email)).toMatchObject([{ status: "REJECTED" }]);
-  });
-
-  it("approves with another name, by an operator's key", async () => {
-    const { id } = await rig.submitAndWait();
-    const { text: key } = await app.keys.create({
-      organizationId: null,
-      name: "operator",
-      createdBy: "test",
-    });
-    const organizationName = `Other ${randomBytes(4).toString("hex")}`;
-    const options = { headers: { "x-api-key": key, origin: "", cookie: "" } };
-    const approved = await rig.decide("approveAccountRequest", { id, organizationName }, options);
-    const accountRequest = { organization: { name: organizationName } };
-    expect(approved).toMatchObject({ userErrors: [], accountRequest });
-    expect(approved.accountRequest.decidedBy).toMatch(/^key_/);
   });
 
   it("warns the operators of an earlier rejection, and of an organisation with the same name", async () => {

@@ -4,7 +4,6 @@ import { expect } from "vitest";
 import { createSessionClient } from "./session-client.ts";
 import { extractLinkToken, waitForMail } from "./mails.ts";
 import { createSignedInUser } from "./signed-in-user.ts";
-import { queryData, type GraphqlResponse, type GraphqlRequestOptions } from "../graphql/client.ts";
 import { sharedApp } from "../app/shared-app.ts";
 
 export interface AccountRequestBody {
@@ -47,15 +46,11 @@ export async function openAccountRequestFixture() {
     const [submitted] = await findRequests(request.email);
     return { ...request, id: submitted?.id as string };
   };
-  /** Runs the review mutation `field`, as the operator unless `options` has other credentials. */
-  const decide = async (
-    field: string,
-    args: Record<string, unknown>,
-    options: GraphqlRequestOptions = { headers: operator.headers },
-  ): Promise<GraphqlResponse["data"]> => {
+  /** Runs the review mutation `field` as the operator. */
+  const decide = async (field: string, args: Record<string, unknown>) => {
     const given = Object.entries(args).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
     const mutation = `mutation { ${field}(${given.join(", ")}) { ${REQUEST_SELECTION} } }`;
-    return (await queryData(app, mutation, options))[field];
+    return (await operator.queryData(mutation))[field];
   };
   const registrationToken = async (email: string) =>
     extractLinkToken(await waitForMail(app, email, "registration"), "register");
