@@ -59,6 +59,9 @@ async function metric(name: string, labels: string): Promise<number> {
 
 const NOWHERE = "mongodb://127.0.0.1:1/waymark";
 
+const startWorker = (url: string) =>
+  startAppInstance(app.databaseUrl, { WAYMARK_ROLE: "worker", MONGODB_URL: url });
+
 /** Readiness once the state of MongoDB is known. */
 async function expectReadiness(instance: AppInstance, status: 200 | 503, mongodb: object): Promise<void> {
   await eventually(async () => {
@@ -87,15 +90,9 @@ describe("GET /health", () => {
 
   it("ready returns 503 for a worker until MongoDB is up", async () => {
     await using mongo = createTestMongo();
-    await using away = await startAppInstance(app.databaseUrl, {
-      WAYMARK_ROLE: "worker",
-      MONGODB_URL: NOWHERE,
-    });
+    await using away = await startWorker(NOWHERE);
     await expectReadiness(away, 503, { status: "down", message: "unreachable" });
-    await using worker = await startAppInstance(app.databaseUrl, {
-      WAYMARK_ROLE: "worker",
-      MONGODB_URL: mongo.url,
-    });
+    await using worker = await startWorker(mongo.url);
     await expectReadiness(worker, 200, { status: "up" });
   });
 });

@@ -409,8 +409,8 @@ describe("a connection", () => {
     expect(await set({ issuer: "http://169.254.169.254" })).toMatchObject([{ field: "input.issuer" }]);
     await using guarded = await startAppInstance(sso.shared.databaseUrl, ACCOUNT_ENV);
     const { id } = await sso.shared.createOrganization("agent");
-    const stranger = await createSignedInUser(guarded, id);
-    const [refused] = (await sso.setSingleSignOn(stranger, { domain: newDomain() })).userErrors;
+    const outsider = await createSignedInUser(guarded, id);
+    const [refused] = (await sso.setSingleSignOn(outsider, { domain: newDomain() })).userErrors;
     expect(refused.message).toContain("must begin with https://");
   });
 });

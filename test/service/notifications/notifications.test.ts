@@ -196,8 +196,7 @@ describe("each notification", () => {
   ])("does not come to a user who %s, also if it was queued before", async (_title, change) => {
     await app.createJobs(agent, [{ patch: LATE }]);
     receiver.respond = () => ({ status: 500 });
-    const choices = { mail: ["late_jobs"], webhook: ["late_jobs"] } as const;
-    const former = await user("dispatcher", { mail: [...choices.mail], webhook: [...choices.webhook] });
+    const former = await user("dispatcher", { mail: ["late_jobs"], webhook: ["late_jobs"] });
     await sweep();
     await app.database.query(raw("update notification set due_at = now()"));
     await app.database.query(change(former.id));
