@@ -62,18 +62,14 @@ describe("the webhook", () => {
     expect(JSON.stringify(await owner.queryData(`{ ${VIEW} }`))).not.toContain("secret-part");
   });
 
-  it.each(["http://hooks.example/x", "https://127.0.0.1/x", "https://[::1]/x", "not a URL"])(
-    "cannot be %s",
-    async (url) => {
-      await using strict = await startAppInstance(app.databaseUrl, { WAYMARK_ROLE: "api", TRUST_PROXY: "1" });
-      const owner = await createSignedInUser(strict, agent.id);
-      const { setNotificationWebhook } = await owner.queryData(SET, { url });
-      expect(setNotificationWebhook).toMatchObject({
-        notifications: null,
-        userErrors: [{ code: "INVALID", field: "url" }],
-      });
-    },
-  );
+  it("cannot be one that the address guard refuses", async () => {
+    await using strict = await startAppInstance(app.databaseUrl, { WAYMARK_ROLE: "api", TRUST_PROXY: "1" });
+    const owner = await createSignedInUser(strict, agent.id);
+    expect((await owner.queryData(SET, { url: "https://[::1]/x" })).setNotificationWebhook).toMatchObject({
+      notifications: null,
+      userErrors: [{ code: "INVALID", field: "url" }],
+    });
+  });
 
   it("is not tested before it is saved", async () => {
     const owner = await createSignedInUser(app, agent.id);
