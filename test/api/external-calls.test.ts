@@ -150,26 +150,24 @@ describe("a flood of test events of one key to a receiver that does not respond"
   });
 });
 
-describe("URL checks with a name server that does not respond", () => {
-  // evidence: external-calls-url-checks-limited
-  it("don't count as in flight; more than five per organisation return 429", async () => {
-    const agent = await app.createOrganization("agent");
-    const id = await newEndpoint(agent, "http://127.0.0.1:9/hook");
-    const release = silenceNameServer();
-    const { responses, listed } = await flood(FLOOD, (index) => {
-      const url = `https://dead-${index}.test/hook`;
-      return index % 2 === 0
-        ? graphql(app, CREATE, { key: agent.key, variables: { url } })
-        : graphql(app, UPDATE, { key: agent.key, variables: { id, url } });
-    });
-    expect(listed).toEqual(new Set([200]));
-    expectRefused(await settledBut(MAX_CALLS, responses), "URL checks");
-    await eventually(async () => expect(await inFlight()).toBe(0));
-    release();
-    const succeeded = (await Promise.all(responses)).filter(({ status }) => status === 200);
-    expect(succeeded).toHaveLength(MAX_CALLS);
-    for (const { text } of succeeded) expect(text).toContain("does not resolve");
+// evidence: external-calls-url-checks-limited
+it("URL checks with a name server that does not respond don't count as in flight; more than five per organisation return 429", async () => {
+  const agent = await app.createOrganization("agent");
+  const id = await newEndpoint(agent, "http://127.0.0.1:9/hook");
+  const release = silenceNameServer();
+  const { responses, listed } = await flood(FLOOD, (index) => {
+    const url = `https://dead-${index}.test/hook`;
+    return index % 2 === 0
+      ? graphql(app, CREATE, { key: agent.key, variables: { url } })
+      : graphql(app, UPDATE, { key: agent.key, variables: { id, url } });
   });
+  expect(listed).toEqual(new Set([200]));
+  expectRefused(await settledBut(MAX_CALLS, responses), "URL checks");
+  await eventually(async () => expect(await inFlight()).toBe(0));
+  release();
+  const succeeded = (await Promise.all(responses)).filter(({ status }) => status === 200);
+  expect(succeeded).toHaveLength(MAX_CALLS);
+  for (const { text } of succeeded) expect(text).toContain("does not resolve");
 });
 
 const post = ({ key }: TestOrganization, path: string, body?: object, idempotencyKey = "once") =>

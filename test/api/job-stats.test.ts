@@ -3,21 +3,17 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { toTypedId } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
-import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
+import { useSharedApp } from "../support/app/shared-app.ts";
 import { expectData, expectProblems } from "../support/app/assertions.ts";
 import { listJobs } from "../support/app/job-client.ts";
 
-let app: SharedApp;
-let agent: TestOrganization;
-let contractor: TestOrganization;
+const { app, agent, contractor } = useSharedApp();
 let numbers: string[];
 
 const statuses = ["pending", "failed", "completed"];
 const JOBS = 24;
 
 beforeAll(async () => {
-  app = await sharedApp("api");
-  [agent, contractor] = [await app.createOrganization("agent"), await app.createOrganization("contractor")];
   const jobs = Array.from({ length: JOBS }, (_, index) => ({
     ...(index % 3 > 0 && { contractor }),
     ...(index % 4 > 0 && { providerStatus: "DEX, 03" }),
@@ -90,19 +86,17 @@ const filters = {
 } satisfies Record<string, () => string>;
 const names = Object.keys(filters) as (keyof typeof filters)[];
 
-describe("each filter of the list counts the jobs that the list returns", () => {
-  it.each(names)("%s", async (name) => {
-    const query = { [name]: filters[name]() };
-    for (const reader of [agent, contractor]) {
-      const { total, items } = await listed(reader, query);
-      const counted = await statsOf(reader, { ...query, group_by: "batch_number" });
-      expect(counted.total).toBe(total);
-      expect(sumOf(counted.groups.map(({ count }) => count)) ?? 0).toBe(items.length);
-    }
-    const { total } = await listed(agent, query);
-    expect(total).toBeGreaterThan(0);
-    expect(total).toBeLessThan(JOBS);
-  });
+it.each(names)("the filter %s counts the jobs that the list returns", async (name) => {
+  const query = { [name]: filters[name]() };
+  for (const reader of [agent, contractor]) {
+    const { total, items } = await listed(reader, query);
+    const counted = await statsOf(reader, { ...query, group_by: "batch_number" });
+    expect(counted.total).toBe(total);
+    expect(sumOf(counted.groups.map(({ count }) => count)) ?? 0).toBe(items.length);
+  }
+  const { total } = await listed(agent, query);
+  expect(total).toBeGreaterThan(0);
+  expect(total).toBeLessThan(JOBS);
 });
 
 describe("group_by and sums", () => {

@@ -5,19 +5,14 @@ import { sql } from "../../src/core/postgres/sql.ts";
 import { expectData } from "../support/app/assertions.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
 import { eventually } from "../support/eventually.ts";
-import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
+import { useSharedApp } from "../support/app/shared-app.ts";
 
 const JOBS = 700;
 const PAGE_SIZE = 70;
 
-let app: SharedApp;
-let agent: TestOrganization;
-let contractor: TestOrganization;
+const { app, agent, contractor } = useSharedApp();
 
 beforeAll(async () => {
-  app = await sharedApp("api");
-  agent = await app.createOrganization("agent");
-  contractor = await app.createOrganization("contractor");
   await app.createJobs(
     agent,
     Array.from({ length: JOBS - 100 }, (_, index) => (index % 3 === 0 ? {} : { contractor })),

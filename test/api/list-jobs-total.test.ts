@@ -1,19 +1,15 @@
 import fc from "fast-check";
-import { beforeAll, describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { compactCounters, rebuildCounters } from "../../src/jobs/counters/counters.sql.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { expectData } from "../support/app/assertions.ts";
 import { listJobs, patchBatch, patchJob } from "../support/app/job-client.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
-import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
+import { useSharedApp } from "../support/app/shared-app.ts";
 
 const STATUSES = ["pending", "completed", "failed"] as const;
 
-let app: SharedApp;
-
-beforeAll(async () => {
-  app = await sharedApp("api");
-});
+const { app } = useSharedApp();
 
 async function totals(viewer: TestOrganization): Promise<number[]> {
   const queries = ["", ...STATUSES.map((status) => `normalized_status=${status}`)];
@@ -44,55 +40,50 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
-describe("pagination.total", () => {
-  it("is exact after creations, updates, assignments and compactions in any order", async () => {
-    const organizationIds: string[] = [];
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
-        const agent = await app.createOrganization("agent");
-        const contractors = [
-          await app.createOrganization("contractor"),
-          await app.createOrganization("contractor"),
-        ];
-        const numbers: string[] = [];
-        organizationIds.push(...[agent, ...contractors].map(({ id }) => id));
-        for (const one of steps) await apply(one, agent, contractors, numbers);
-        for (const viewer of [agent, ...contractors])
-          expect(await totals(viewer)).toEqual(await counted(viewer));
-      }),
-      { numRuns: 15 },
-    );
-    await expectRecountToChangeNothing(organizationIds);
-  });
+it("pagination.total is exact after creations, updates, assignments and compactions in any order", async () => {
+  const organizationIds: string[] = [];
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
+      const agent = await app.createOrganization("agent");
+      const contractors = [
+        await app.createOrganization("contractor"),
+        await app.createOrganization("contractor"),
+      ];
+      const numbers: string[] = [];
+      organizationIds.push(...[agent, ...contractors].map(({ id }) => id));
+      for (const one of steps) await apply(one, agent, contractors, numbers);
+      for (const viewer of [agent, ...contractors])
+        expect(await totals(viewer)).toEqual(await counted(viewer));
+    }),
+    { numRuns: 15 },
+  );
+  await expectRecountToChangeNothing(organizationIds);
+});
 
-  it("stays constant while jobs change status", async () => {
-    const agent = await app.createOrganization("agent");
-    const numbers = await app.createJobs(
-      agent,
-      Array.from({ length: 10 }, () => ({})),
-    );
-    const writing = (async () => {
-      for (let round = 0; round < 30; round += 1) {
-        const normalized_status = STATUSES[round % STATUSES.length];
-        expectData(
-          await patchBatch(
-            app,
-            agent,
-            numbers.map((marking_number) => ({ marking_number, normalized_status })),
-          ),
-        );
-      }
-    })();
-    const seen = new Set<number>();
-    let done = false;
-    void writing.finally(() => (done = true));
-    while (!done) {
-      seen.add(expectData(await listJobs(app, agent, "page_size=1")).pagination.total);
-      await compactCounters(app.database);
+it("pagination.total stays constant while jobs change status", async () => {
+  const agent = await app.createOrganization("agent");
+  const numbers = await app.createJobs(agent, 10);
+  const writing = (async () => {
+    for (let round = 0; round < 30; round += 1) {
+      const normalized_status = STATUSES[round % STATUSES.length];
+      expectData(
+        await patchBatch(
+          app,
+          agent,
+          numbers.map((marking_number) => ({ marking_number, normalized_status })),
+        ),
+      );
     }
-    await writing;
-    expect([...seen]).toEqual([10]);
-  });
+  })();
+  const seen = new Set<number>();
+  let done = false;
+  void writing.finally(() => (done = true));
+  while (!done) {
+    seen.add(expectData(await listJobs(app, agent, "page_size=1")).pagination.total);
+    await compactCounters(app.database);
+  }
+  await writing;
+  expect([...seen]).toEqual([10]);
 });
 
 async function apply(

@@ -1,25 +1,20 @@
 /** POST /v1/jobs/lookup: up to 100 jobs by Marking Number, in one statement. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { startAppInstance } from "../support/app/app-instance.ts";
-import type { TestOrganization } from "../support/app/app.fixture.ts";
-import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
+import { type SharedApp, useSharedApp } from "../support/app/shared-app.ts";
 import { expectData, expectProblems } from "../support/app/assertions.ts";
 import { getJob } from "../support/app/job-client.ts";
 import { startFaultProxy, withoutBackground } from "../support/database/fault-proxy.ts";
 
-let app: SharedApp;
-let agent: TestOrganization;
-let contractor: TestOrganization;
+const { app, agent, contractor } = useSharedApp();
 /** Jobs of the agent; every second one is assigned to the contractor. */
 let numbers: string[];
 let foreign: string;
 
 beforeAll(async () => {
-  app = await sharedApp("api");
-  [agent, contractor] = [await app.createOrganization("agent"), await app.createOrganization("contractor")];
   const jobs = Array.from({ length: 100 }, (_, index) => (index % 2 === 0 ? { contractor } : {}));
   numbers = await app.createJobs(agent, jobs);
-  [foreign = ""] = await app.createJobs(await app.createOrganization("agent"), [{}]);
+  foreign = await app.createJob(await app.createOrganization("agent"));
 });
 
 function lookUp(markingNumbers: unknown, key = agent.key, api: Pick<SharedApp, "call"> = app) {
@@ -66,27 +61,24 @@ describe("the number of Marking Numbers", () => {
   });
 });
 
-describe("400", () => {
-  it.each<[string, unknown, string[]]>([
-    ["no list", "MN-1", ["marking_numbers"]],
-    [
-      "numbers that no job can have",
-      [1, "A", "", "A\0"],
-      [0, 2, 3].map((index) => `marking_numbers[${index}]`),
-    ],
-  ])("for %s", async (_what, markingNumbers, fields) => {
-    expectProblems(await lookUp(markingNumbers), "body", fields);
-  });
+it.each<[string, unknown, string[]]>([
+  ["no list", "MN-1", ["marking_numbers"]],
+  [
+    "numbers that no job can have",
+    [1, "A", "", "A\0"],
+    [0, 2, 3].map((index) => `marking_numbers[${index}]`),
+  ],
+])("400 for %s", async (_what, markingNumbers, fields) => {
+  expectProblems(await lookUp(markingNumbers), "body", fields);
 });
 
 it("of 100 numbers takes one statement; if the key is not cached, another one reads the key", async () => {
   await using proxy = await startFaultProxy(app.databaseUrl);
   await using instance = await startAppInstance(proxy.url, { WAYMARK_ROLE: "api" });
-  const newKey = { organizationId: agent.id, name: "cold", createdBy: "test" };
-  const { text } = await app.keys.create({ ...newKey, scopes: ["jobs:read"] });
+  const cold = await app.createKey(agent.id, { scopes: ["jobs:read"] });
   const statementsOf = async (): Promise<string[]> => {
     const start = proxy.statements.length;
-    expect(expectData(await lookUp(numbers, text, instance)).items).toHaveLength(100);
+    expect(expectData(await lookUp(numbers, cold, instance)).items).toHaveLength(100);
     return withoutBackground(proxy.statements.slice(start));
   };
   const [ofKey = "", ofJobs = "", ...others] = await statementsOf();

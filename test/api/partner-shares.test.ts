@@ -50,6 +50,11 @@ const updateBatch = (items: readonly string[]) =>
     body: JSON.stringify({ jobs: items.map((marking_number) => ({ marking_number, weight: 2 })) }),
   });
 
+/** Selects the number of sessions that wait for a lock. */
+const waiting = sql`
+  select count(*)::int as held from pg_stat_activity
+  where datname = current_database() and state = 'active' and wait_event_type = 'Lock'`;
+
 const statusesOf = (responses: readonly ApiResponse[]) => responses.map(({ status }) => status);
 
 // evidence: partner-share-of-connections
@@ -62,10 +67,7 @@ it("gives one partner half of the connections, over REST and GraphQL together; o
   );
   await waitForBlockedSessions(app.database, SHARE);
   for (let index = 0; index < 20; index += 1) expectData(await listJobs(app, other));
-  const [row] = await app.database.query<{ held: number }>(sql`
-    select count(*)::int as held from pg_stat_activity
-    where datname = current_database() and state = 'active' and wait_event_type = 'Lock'`);
-  expect(row).toEqual({ held: SHARE });
+  expect(await app.database.query(waiting)).toEqual([{ held: SHARE }]);
   await held.commit();
   expect(statusesOf(await Promise.all(patches))).toEqual(Array(15).fill(200));
   for (const { data } of await Promise.all(mutations)) expect(data.updateJob.job).toEqual({ weight: 3 });
@@ -80,10 +82,8 @@ it("leaves two connections to background tasks, however many partners wait", asy
     return [1, 2].map((weight) => patchJob(app, partner, number, { weight }));
   });
   await waitForBlockedSessions(app.database, CONNECTIONS - 2);
-  const blocked = sql`select count(*)::int as held from pg_stat_activity
-    where datname = current_database() and state = 'active' and wait_event_type = 'Lock'`;
   // Both connections answer at the same time.
-  const rows = await Promise.all([blocked, blocked].map((statement) => app.database.query(statement)));
+  const rows = await Promise.all([waiting, waiting].map((statement) => app.database.query(statement)));
   expect(rows.flat()).toEqual([{ held: CONNECTIONS - 2 }, { held: CONNECTIONS - 2 }]);
   await held.commit();
   expect(statusesOf(await Promise.all(patches))).toEqual(Array(12).fill(200));
@@ -96,10 +96,7 @@ it("runs two changes of many jobs of one partner at a time", async () => {
   await waitForBlockedSessions(app.database, 2);
   // Other requests of the partner have the rest of its share.
   expectData(await listJobs(app, agent));
-  const [row] = await app.database.query<{ held: number }>(sql`
-    select count(*)::int as held from pg_stat_activity
-    where datname = current_database() and state = 'active' and wait_event_type = 'Lock'`);
-  expect(row).toEqual({ held: 2 });
+  expect(await app.database.query(waiting)).toEqual([{ held: 2 }]);
   await held.commit();
   expect(statusesOf(await Promise.all(batches))).toEqual(Array(8).fill(200));
 });

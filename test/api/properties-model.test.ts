@@ -1,21 +1,14 @@
 import fc from "fast-check";
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { jobFieldNames } from "../../src/jobs/fields.ts";
 import { expectData } from "../support/app/assertions.ts";
 import { validPatch } from "../support/app/arbitraries.ts";
-import { getJob, jobPath, patchJob } from "../support/app/job-client.ts";
-import type { TestOrganization } from "../support/app/app.fixture.ts";
-import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
+import { getJob, historyOf, patchJob } from "../support/app/job-client.ts";
+import { useSharedApp } from "../support/app/shared-app.ts";
 
 type Job = Record<string, unknown>;
 
-let app: SharedApp;
-let agent: TestOrganization;
-
-beforeAll(async () => {
-  app = await sharedApp("api");
-  agent = await app.createOrganization("agent");
-});
+const { app, agent } = useSharedApp();
 
 it("a random sequence of patches leaves the job, its versions and its history as a model predicts", async () => {
   const patches = fc.array(
@@ -46,16 +39,12 @@ it("a random sequence of patches leaves the job, its versions and its history as
 
 /** Applying all changes in order to an empty job results in the current job. */
 async function expectHistoryToLeadTo(model: Job, markingNumber: string, version: number): Promise<void> {
-  const { items } = expectData(
-    await app.call(`${jobPath(markingNumber)}/history?page_size=100`, { key: agent.key }),
-  );
-  expect(items.map((item: { sequence: number }) => item.sequence)).toEqual(
-    Array.from({ length: version }, (_, index) => version - index),
+  const history = await historyOf(app, agent, markingNumber);
+  expect(history.map(({ sequence }) => sequence)).toEqual(
+    Array.from({ length: version }, (_, index) => index + 1),
   );
   const state: Job = Object.fromEntries(jobFieldNames.map((name) => [name, null]));
-  for (const { changes } of items.toReversed() as {
-    changes: Record<string, { from: unknown; to: unknown }>;
-  }[]) {
+  for (const { changes } of history) {
     for (const [name, { from, to }] of Object.entries(changes)) {
       expect(from).toEqual(state[name]);
       state[name] = to;

@@ -13,21 +13,14 @@ import {
 } from "../support/app/arbitraries.ts";
 import { jobPath } from "../support/app/job-client.ts";
 import { sendRawRequest, type RawRequest } from "../support/app/raw-http-client.ts";
-import type { TestOrganization } from "../support/app/app.fixture.ts";
-import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
+import { useSharedApp } from "../support/app/shared-app.ts";
 import type { ApiResponse } from "../support/app/app-instance.ts";
 
-let app: SharedApp;
-let agent: TestOrganization;
+const { app, agent } = useSharedApp();
 let numbers: string[];
 
 beforeAll(async () => {
-  app = await sharedApp("api");
-  agent = await app.createOrganization("agent");
-  numbers = await app.createJobs(
-    agent,
-    Array.from({ length: 12 }, () => ({})),
-  );
+  numbers = await app.createJobs(agent, 12);
 });
 
 /** Sends exactly this; accepts any response in the envelope with a matching code and status, except 500. */

@@ -43,8 +43,7 @@ beforeAll(async () => {
   const settings = { DATABASE_REPLICA_URLS: proxy.url };
   one = opened.use(await startAppInstance(postgres.url, settings));
   other = opened.use(await startAppInstance(postgres.url, settings));
-  const key = { organizationId: null, name: "test", createdBy: "test" };
-  operator = (await one.keys.create(key)).text;
+  operator = await createFactories(one).createKey(null);
 });
 afterAll(() => opened.disposeAsync());
 
@@ -149,11 +148,7 @@ describe("a replica that lags", () => {
     expectData(await patchJob(one, agent, number, { weight: 2 }));
     expect(await weights(other, agent.key)).toEqual([2]);
     expect(await weights(one, agent.key)).toEqual([2]);
-    const { text: second } = await one.keys.create({
-      organizationId: agent.id,
-      name: "second",
-      createdBy: "test",
-    });
+    const second = await createFactories(one).createKey(agent.id);
     expect(await weights(other, second)).toEqual([2]);
     expect(await queryData(other, stats, { key: agent.key })).toMatchObject({
       jobStats: { groups: [{ weight: 2 }] },
@@ -249,27 +244,25 @@ const numberOf = async (queryable: Queryable): Promise<bigint> => {
   return BigInt(row?.own ?? 0);
 };
 
-describe("a result of a standby", () => {
-  it("treats as new only what no running transaction can add to", async () => {
-    const { promise: isDone, resolve: finish } = Promise.withResolvers<void>();
-    const { promise: begun, resolve: tell } = Promise.withResolvers<bigint>();
-    const holding = postgres.primary.transaction(async (tx) => {
-      await tx.query(sql`create table held ()`);
-      tell(await numberOf(tx));
-      await isDone;
-    }, "rollback");
-    const held = await begun;
-    const later = await numberOf(postgres.primary);
-    // Until then, a transaction of one of the processes can be older.
-    await eventually(async () => {
-      await standby.catchUp();
-      const found = await reading.query<object>(withHorizon(sql`select 1`));
-      expect(parseRows(found)?.horizon).toBe(held);
-    });
-    finish();
-    await holding;
-    expect(later).toBeGreaterThan(held);
+it("a result of a standby treats as new only what no running transaction can add to", async () => {
+  const { promise: isDone, resolve: finish } = Promise.withResolvers<void>();
+  const { promise: begun, resolve: tell } = Promise.withResolvers<bigint>();
+  const holding = postgres.primary.transaction(async (tx) => {
+    await tx.query(sql`create table held ()`);
+    tell(await numberOf(tx));
+    await isDone;
+  }, "rollback");
+  const held = await begun;
+  const later = await numberOf(postgres.primary);
+  // Until then, a transaction of one of the processes can be older.
+  await eventually(async () => {
+    await standby.catchUp();
+    const found = await reading.query<object>(withHorizon(sql`select 1`));
+    expect(parseRows(found)?.horizon).toBe(held);
   });
+  finish();
+  await holding;
+  expect(later).toBeGreaterThan(held);
 });
 
 /** Waits until a statement or WAL replay holds the table on the standby. */
@@ -354,20 +347,18 @@ describe("a statement that fails on a replica", () => {
   });
 });
 
-describe("a replica whose primary is unreachable", () => {
-  it("is not used until the primary is reachable again, and reports that", async () => {
-    await using way = await startFaultProxy(postgres.url);
-    await using primary = await openDatabase({ url: way.url, poolSize: 2, entities });
-    const options = { urls: [standby.url], poolSize: 2, primary, newestChange };
-    const settings = { ...options, logger: createLogger("silent"), registry: new Registry() };
-    await using replicas = await openReplicas(settings);
-    const [replica] = replicas.all;
-    await eventually(() => expect(replica?.problem).toBeNull());
-    way.disconnect();
-    await eventually(() => expect(replica?.problem).toBe("primary unreachable"));
-    way.restore();
-    await eventually(() => expect(replica?.problem).toBeNull());
-  });
+it("a replica whose primary is unreachable is not used until the primary is reachable again, and reports that", async () => {
+  await using way = await startFaultProxy(postgres.url);
+  await using primary = await openDatabase({ url: way.url, poolSize: 2, entities });
+  const options = { urls: [standby.url], poolSize: 2, primary, newestChange };
+  const settings = { ...options, logger: createLogger("silent"), registry: new Registry() };
+  await using replicas = await openReplicas(settings);
+  const [replica] = replicas.all;
+  await eventually(() => expect(replica?.problem).toBeNull());
+  way.disconnect();
+  await eventually(() => expect(replica?.problem).toBe("primary unreachable"));
+  way.restore();
+  await eventually(() => expect(replica?.problem).toBeNull());
 });
 
 describe("a configured replica that is not one", () => {

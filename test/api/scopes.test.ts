@@ -4,28 +4,19 @@ import { expectData } from "../support/app/assertions.ts";
 import { queryData, graphql } from "../support/graphql/client.ts";
 import { getJob, patchJob } from "../support/app/job-client.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
-import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
+import { useSharedApp } from "../support/app/shared-app.ts";
 
-let app: SharedApp;
 /** An organisation with one key per scope. */
-let all: TestOrganization;
+const { app, agent: all } = useSharedApp();
 let writer: TestOrganization;
 let hooks: TestOrganization;
 
 beforeAll(async () => {
-  app = await sharedApp("api");
-  all = await app.createOrganization("agent");
-  const keyWith = async (scope: "jobs:write" | "webhooks:manage"): Promise<TestOrganization> => {
-    const request = { organizationId: all.id, name: scope, scopes: [scope], createdBy: "test" };
-    return { ...all, key: (await app.keys.create(request)).text };
-  };
-  [writer, hooks] = [await keyWith("jobs:write"), await keyWith("webhooks:manage")];
+  writer = { ...all, key: await app.createKey(all.id, { scopes: ["jobs:write"] }) };
+  hooks = { ...all, key: await app.createKey(all.id, { scopes: ["webhooks:manage"] }) };
 });
 
-async function newJob(): Promise<string> {
-  const [number = ""] = await app.createJobs(all, [{ patch: { recipient_name: "Ada Secret" } }]);
-  return number;
-}
+const newJob = (): Promise<string> => app.createJob(all, { patch: { recipient_name: "Ada Secret" } });
 
 /** The codes and messages of the errors, and the whole response as text. */
 async function errorsOf(partner: TestOrganization, query: string) {
@@ -61,21 +52,18 @@ describe("a key with only jobs:write, over GraphQL", () => {
   });
 });
 
-describe("a key with only webhooks:manage", () => {
+it("a key with only webhooks:manage cannot read the body of a delivery, but the rest of it", async () => {
   const created =
     'createWebhookEndpoint(input: { url: "http://127.0.0.1:9/hook" }) { endpoint { id } userErrors { code } }';
-
-  it("cannot read the body of a delivery, but the rest of it", async () => {
-    await queryData(app, `mutation { ${created} }`, { key: all.key });
-    const number = await newJob();
-    await patchJob(app, all, number, { weight: 2 });
-    const query = "{ webhookDeliveries(first: 5) { nodes { markingNumber requestBody job { id } } } }";
-    const { data, messages, text } = await errorsOf(hooks, query);
-    const { nodes } = (data as { webhookDeliveries: { nodes: object[] } }).webhookDeliveries;
-    expect(nodes.length).toBeGreaterThan(0);
-    expect(nodes).toContainEqual({ markingNumber: number, requestBody: null, job: null });
-    expect(new Set(messages)).toEqual(new Set(["The API key lacks the scope jobs:read"]));
-    expect(text).not.toContain("Ada");
-    expect((await errorsOf(all, query)).text).toContain("Ada");
-  });
+  await queryData(app, `mutation { ${created} }`, { key: all.key });
+  const number = await newJob();
+  await patchJob(app, all, number, { weight: 2 });
+  const query = "{ webhookDeliveries(first: 5) { nodes { markingNumber requestBody job { id } } } }";
+  const { data, messages, text } = await errorsOf(hooks, query);
+  const { nodes } = (data as { webhookDeliveries: { nodes: object[] } }).webhookDeliveries;
+  expect(nodes.length).toBeGreaterThan(0);
+  expect(nodes).toContainEqual({ markingNumber: number, requestBody: null, job: null });
+  expect(new Set(messages)).toEqual(new Set(["The API key lacks the scope jobs:read"]));
+  expect(text).not.toContain("Ada");
+  expect((await errorsOf(all, query)).text).toContain("Ada");
 });

@@ -184,35 +184,32 @@ describe("200 GET /sdk/{name}", () => {
   );
 });
 
-describe("304 GET /sdk/{name}", () => {
-  it.each([FILE, `${FILE}.sha256`])("answers a request that has the file: %s", async (name) => {
-    const client = supertest(app.url);
-    const { etag = "" } = (await client.get(`/sdk/${name}`)).headers as { etag?: string };
-    const response = await client.get(`/sdk/${name}`).set("If-None-Match", etag);
-    expect([response.status, response.text]).toEqual([304, ""]);
-  });
+it.each([FILE, `${FILE}.sha256`])("304 for a request that has the file: %s", async (name) => {
+  const client = supertest(app.url);
+  const { etag = "" } = (await client.get(`/sdk/${name}`)).headers as { etag?: string };
+  const response = await client.get(`/sdk/${name}`).set("If-None-Match", etag);
+  expect([response.status, response.text]).toEqual([304, ""]);
 });
 
-describe("302 GET /sdk/{name}", () => {
-  it.each([
-    ["waymark-client.tgz", "waymark-client-1.1.0.tgz"],
-    ["waymark_client.whl.sha256", "waymark_client-1.1.0-py3-none-any.whl.sha256"],
-  ])("redirects a name without version, and its checksum, to the current version: %s", async (name, file) => {
+it.each([
+  ["waymark-client.tgz", "waymark-client-1.1.0.tgz"],
+  ["waymark_client.whl.sha256", "waymark_client-1.1.0-py3-none-any.whl.sha256"],
+])(
+  "302 redirects a name without version, and its checksum, to the current version: %s",
+  async (name, file) => {
     const { status, headers } = await getFile(await serviceWith("1.0.0", "1.1.0"), name);
     expect([status, headers["location"], headers["cache-control"]]).toEqual([
       302,
       `/waymark/sdk/${file}`,
       "no-cache",
     ]);
-  });
-});
+  },
+);
 
-describe("404 GET /sdk/{name}", () => {
-  it.each(["index.json", "..%2fguide%2findex.html", `${FILE}.sha256.sha256`, ".sha256"])(
-    "returns no file that is not in the list: %s",
-    async (name) => {
-      const response = await app.call(`/sdk/${name}`);
-      expect([response.status, response.body.error?.code]).toEqual([404, "NotFoundException"]);
-    },
-  );
-});
+it.each(["index.json", "..%2fguide%2findex.html", `${FILE}.sha256.sha256`, ".sha256"])(
+  "404 for a file that is not in the list: %s",
+  async (name) => {
+    const response = await app.call(`/sdk/${name}`);
+    expect([response.status, response.body.error?.code]).toEqual([404, "NotFoundException"]);
+  },
+);

@@ -1,17 +1,13 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
 import { getJob, patchJob } from "../support/app/job-client.ts";
-import type { TestOrganization } from "../support/app/app.fixture.ts";
-import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
+import { useSharedApp } from "../support/app/shared-app.ts";
 
-let app: SharedApp;
-let agent: TestOrganization;
+const { app, agent } = useSharedApp();
 let number: string;
 
 beforeAll(async () => {
-  app = await sharedApp("api");
-  agent = await app.createOrganization("agent");
-  [number = ""] = await app.createJobs(agent, [{}]);
+  number = await app.createJob(agent);
 });
 
 /** Sets `field` to the JSON text `json` and returns its value in a new read. */

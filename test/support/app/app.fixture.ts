@@ -21,8 +21,15 @@ export interface TestOrganization {
 export interface TestApp extends AppInstance {
   databaseUrl: string;
   createOrganization(type: OrganizationType, key?: Partial<NewKey>): Promise<TestOrganization>;
-  /** Creates jobs and returns their Marking Numbers, random if not given. Throws if another organisation's job has one of them. */
-  createJobs(agent: TestOrganization, jobs: readonly TestJob[]): Promise<string[]>;
+  /** Returns the text of a new key of an organisation, or of operators if it is null. */
+  createKey(
+    organizationId: string | null,
+    key?: Partial<Parameters<AppInstance["keys"]["create"]>[0]>,
+  ): Promise<string>;
+  /** Returns the Marking Number, random if not given. Throws if another organisation's job has it. */
+  createJob(agent: TestOrganization, job?: TestJob): Promise<string>;
+  /** The same for several jobs, or for this number of jobs without values. */
+  createJobs(agent: TestOrganization, jobs: readonly TestJob[] | number): Promise<string[]>;
 }
 
 export interface TestJob {
@@ -52,30 +59,43 @@ export async function startTestApp(
 }
 
 /** Returns the functions that create organisations and jobs through an app instance. */
-export function createFactories(app: AppInstance): Pick<TestApp, "createOrganization" | "createJobs"> {
+export function createFactories(
+  app: AppInstance,
+): Pick<TestApp, "createOrganization" | "createKey" | "createJob" | "createJobs"> {
+  const createKey: TestApp["createKey"] = async (organizationId, key = {}) =>
+    (await app.keys.create({ organizationId, name: "test", createdBy: "test", ...key })).text;
+  const createJobs: TestApp["createJobs"] = async (agent, jobs) => {
+    const list = typeof jobs === "number" ? Array.from({ length: jobs }, () => ({})) : jobs;
+    const upserts = list.map((job) => toUpsert(agent, job));
+    const context = { actor: systemActor, requestId: null };
+    const outcomes = await app.database.transaction((tx) => upsertRows(tx, upserts, context));
+    const numbers = upserts.map((upsert) => upsert.markingNumber);
+    const taken = numbers.filter((_, index) => outcomes[index]?.kind === "already_exists");
+    invariant(taken.length === 0, `jobs of another organisation in this database have ${taken.join(", ")}`);
+    return numbers;
+  };
   return {
+    createKey,
+    createJobs,
+    async createJob(agent, job = {}) {
+      const [number = ""] = await createJobs(agent, [job]);
+      return number;
+    },
     async createOrganization(type, key = {}) {
       const name = `${type} ${randomBytes(6).toString("hex")}`;
       const { id } = await app.organizations.create({ name, type });
-      const { text } = await app.keys.create({
-        organizationId: id,
-        name: "test",
-        createdBy: "test",
-        scopes,
-        ...key,
-      });
-      return { id, name, key: text };
-    },
-    async createJobs(agent, jobs) {
-      const upserts = jobs.map((job) => toUpsert(agent, job));
-      const context = { actor: systemActor, requestId: null };
-      const outcomes = await app.database.transaction((tx) => upsertRows(tx, upserts, context));
-      const numbers = upserts.map((upsert) => upsert.markingNumber);
-      const taken = numbers.filter((_, index) => outcomes[index]?.kind === "already_exists");
-      invariant(taken.length === 0, `jobs of another organisation in this database have ${taken.join(", ")}`);
-      return numbers;
+      return { id, name, key: await createKey(id, { scopes, ...key }) };
     },
   };
+}
+
+/** Returns the UUID of the organisation's first key. */
+export async function keyIdOf(
+  { keys }: Pick<AppInstance, "keys">,
+  { id }: TestOrganization,
+): Promise<string> {
+  const [key] = await keys.list(id);
+  return key?.id ?? "";
 }
 
 function toUpsert(

@@ -1,5 +1,6 @@
 /** Requests to the job routes of the REST API. */
 import type { TestOrganization, TestApp } from "./app.fixture.ts";
+import { expectData } from "./assertions.ts";
 import type { ApiResponse } from "./app-instance.ts";
 
 /** An app or a further app instance. */
@@ -25,6 +26,42 @@ export function listJobs(api: ApiClient, { key }: JobRequestAuth, query = ""): P
 
 export function getJob(api: ApiClient, { key }: JobRequestAuth, markingNumber: string): Promise<ApiResponse> {
   return api.call(jobPath(markingNumber), { key });
+}
+
+/** A value of each editable field. */
+export const filledPatch = {
+  batch_number: "B-1",
+  group_code: "EAST-2",
+  piece_quantity: 3,
+  labels: "fragile",
+  pts: 12.5,
+  weight: 8.25,
+  recipient_name: "Harbour Street Bakery",
+  recipient_contact: "+1 555 0134",
+  delivery_address: "12 Harbour Street",
+  postal_code: "049315",
+  scheduled_date: "2026-11-24",
+  instructions: "Ring twice",
+  normalized_status: "on_hold",
+  failure_reason: "wrong_incomplete_address",
+  scheduled_delivery_date: "2026-11-25",
+  scheduled_delivery_pending: true,
+};
+
+export interface JobChange {
+  sequence: number;
+  occurred_at: string;
+  changes: Record<string, { from: unknown; to: unknown }>;
+}
+
+/** Returns the history of a job with at most 100 changes, oldest first. */
+export async function historyOf(
+  api: ApiClient,
+  { key }: JobRequestAuth,
+  markingNumber: string,
+): Promise<JobChange[]> {
+  const response = await api.call(`${jobPath(markingNumber)}/history?page_size=100`, { key });
+  return (expectData(response).items as JobChange[]).toReversed();
 }
 
 /** PATCH of one job. Strings are sent unchanged, other bodies as JSON. */

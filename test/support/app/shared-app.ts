@@ -1,5 +1,6 @@
 /** Apps that all test files of a worker share, because starting one takes more than a second of CPU time. */
-import { startTestApp, type TestApp } from "./app.fixture.ts";
+import { beforeAll } from "vitest";
+import { startTestApp, type TestApp, type TestOrganization } from "./app.fixture.ts";
 
 export type SharedApp = Omit<TestApp, typeof Symbol.asyncDispose>;
 
@@ -21,6 +22,22 @@ export function keepForWorker<T>(name: string, start: () => Promise<T>): Promise
 export function sharedApp(role: "all" | "api" = "all"): Promise<SharedApp> {
   const env = { WAYMARK_ROLE: role, WEBHOOK_ALLOW_PRIVATE: "on", TRUST_PROXY: "1" };
   return keepForWorker(`app ${role}`, () => startTestApp(env));
+}
+
+/**
+ * The worker's app without a worker, and new organisations, for a file that needs no other set-up of them. They have their members
+ * when the tests run. Call it once per test file, outside tests.
+ */
+export function useSharedApp() {
+  const app = {} as SharedApp;
+  const agent = {} as TestOrganization;
+  const contractor = {} as TestOrganization;
+  beforeAll(async () => {
+    Object.assign(app, await sharedApp("api"));
+    Object.assign(agent, await app.createOrganization("agent"));
+    Object.assign(contractor, await app.createOrganization("contractor"));
+  });
+  return { app, agent, contractor };
 }
 
 /** Call it in a file that fakes timers: a shared app would lose those that it sets meanwhile. Later files start new apps. */
