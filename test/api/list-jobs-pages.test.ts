@@ -4,8 +4,7 @@ import { encodeCursor } from "../../src/core/cursor.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { expectData, expectProblems } from "../support/app/assertions.ts";
 import { listJobs, markingNumbersOf, listAllPages } from "../support/app/job-client.ts";
-import type { TestOrganization } from "../support/app/app.fixture.ts";
-import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
+import { useSharedApp } from "../support/app/shared-app.ts";
 
 interface Row {
   id: string;
@@ -15,16 +14,13 @@ interface Row {
   scheduled_date: string | null;
 }
 
-let app: SharedApp;
-let agent: TestOrganization;
+const { app, agent } = useSharedApp();
 let rows: Row[];
 
 const JOBS = 25;
 const sorts = sortFields.flatMap((field) => [field, `-${field}`] as const);
 
 beforeAll(async () => {
-  app = await sharedApp("api");
-  agent = await app.createOrganization("agent");
   // Few different times and dates, for many ties and nulls, also across pages.
   const dates = [null, "2026-01-01", "2026-01-02", null, "9999-12-31"];
   await app.createJobs(
@@ -61,116 +57,77 @@ function linksOf(headers: Headers): Record<string, string> {
   return Object.fromEntries(links.map(([, url = "", relation = ""]) => [relation, url]));
 }
 
-const pageOfSearch = (number: number): string => `/v1/jobs?q=MN-&page_size=10&foo=b+r&page=${number}`;
+it("has pages of 10 by default, and of at most 100", async () => {
+  const { items, pagination } = expectData(await listJobs(app, agent));
+  expect(items).toHaveLength(10);
+  expect(pagination).toMatchObject({ page: 1, page_size: 10, total: JOBS });
+  expect(expectData(await listJobs(app, agent, "page_size=1")).items).toHaveLength(1);
+  expect(expectData(await listJobs(app, agent, "page_size=100")).items).toHaveLength(JOBS);
+});
 
-describe("GET /v1/jobs in pages", () => {
-  it("has pages of 10 by default, and of at most 100", async () => {
-    const { items, pagination } = expectData(await listJobs(app, agent));
-    expect(items).toHaveLength(10);
-    expect(pagination).toMatchObject({ page: 1, page_size: 10, total: JOBS });
-    expect(expectData(await listJobs(app, agent, "page_size=1")).items).toHaveLength(1);
-    expect(expectData(await listJobs(app, agent, "page_size=100")).items).toHaveLength(JOBS);
+it.each(sorts)("sort=%s returns each job once across pages, and by cursor", async (sort) => {
+  const pages = await Promise.all([1, 2, 3].map((page) => listJobs(app, agent, `sort=${sort}&page=${page}`)));
+  expect(pages.flatMap(markingNumbersOf)).toEqual(inOrder(sort));
+  expect(await listAllPages(app, agent, `sort=${sort}&page_size=10`)).toEqual(inOrder(sort));
+});
+
+it.each([
+  ["", JOBS],
+  ["&normalized_status=pending", JOBS],
+  ["&normalized_status=completed", 0],
+  ["&scheduled_date_from=9999-01-01", 5],
+  ["&q=MN-", JOBS],
+])("pages past the end have no items and the right total%s", async (filter, total) => {
+  for (const page of [100, 2_147_483_647]) {
+    const { items, pagination } = expectData(
+      await listJobs(app, agent, `page=${page}&page_size=100${filter}`),
+    );
+    expect({ items, ...pagination }).toEqual({
+      items: [],
+      page,
+      page_size: 100,
+      total,
+      next_cursor: null,
+    });
+  }
+});
+
+it("Link leads from the first page to the last", async () => {
+  const numbers: string[] = [];
+  for (let next: string | undefined = "/v1/jobs?page_size=9"; next;) {
+    const response = await app.call(next, { key: agent.key });
+    numbers.push(...markingNumbersOf(response));
+    next = linksOf(response.headers)["next"];
+  }
+  expect(numbers).toEqual(inOrder("-created_at"));
+});
+
+describe("cursor", () => {
+  it("returns order, total and the next page, but no page number", async () => {
+    const first = expectData(await listJobs(app, agent, "sort=scheduled_date&page_size=20"));
+    const response = await listJobs(app, agent, `page_size=20&cursor=${first.pagination.next_cursor}`);
+    expect(markingNumbersOf(response)).toEqual(inOrder("scheduled_date").slice(20));
+    expect(expectData(response).pagination).toEqual({ page_size: 20, total: JOBS, next_cursor: null });
+    expect(Object.keys(linksOf(response.headers))).toEqual(["first"]);
   });
 
-  describe.each(sorts)("sort=%s", (sort) => {
-    it("returns each job once across pages, and by cursor", async () => {
-      const pages = await Promise.all(
-        [1, 2, 3].map((page) => listJobs(app, agent, `sort=${sort}&page=${page}`)),
-      );
-      expect(pages.flatMap(markingNumbersOf)).toEqual(inOrder(sort));
-      expect(await listAllPages(app, agent, `sort=${sort}&page_size=10`)).toEqual(inOrder(sort));
-    });
+  it("is null on the last page, even if that is full", async () => {
+    const { pagination } = expectData(await listJobs(app, agent, `page_size=5&page=${JOBS / 5}`));
+    expect(pagination.next_cursor).toBeNull();
   });
 
-  describe("pages past the end", () => {
-    it.each([
-      ["", JOBS],
-      ["&normalized_status=pending", JOBS],
-      ["&normalized_status=completed", 0],
-      ["&scheduled_date_from=9999-01-01", 5],
-      ["&q=MN-", JOBS],
-    ])("have no items and the right total%s", async (filter, total) => {
-      for (const page of [100, 2_147_483_647]) {
-        const { items, pagination } = expectData(
-          await listJobs(app, agent, `page=${page}&page_size=100${filter}`),
-        );
-        expect({ items, ...pagination }).toEqual({
-          items: [],
-          page,
-          page_size: 100,
-          total,
-          next_cursor: null,
-        });
-      }
-    });
+  it("returns 400 together with page or another sort", async () => {
+    const { next_cursor: cursor } = expectData(await listJobs(app, agent)).pagination;
+    expectProblems(await listJobs(app, agent, `cursor=${cursor}&page=1`), "query", ["page"]);
+    expectProblems(await listJobs(app, agent, `cursor=${cursor}&sort=created_at`), "query", ["sort"]);
+    expectData(await listJobs(app, agent, `cursor=${cursor}&sort=-created_at`));
   });
 
-  describe("Link", () => {
-    it("contains the first, previous, next and last page and keeps other parameters", async () => {
-      const { headers } = await listJobs(app, agent, "q=MN-&page=2&page_size=10&foo=b%20r");
-      expect(linksOf(headers)).toEqual({
-        first: pageOfSearch(1),
-        prev: pageOfSearch(1),
-        next: pageOfSearch(3),
-        last: pageOfSearch(3),
-      });
-    });
-
-    it("leads from the first page to the last", async () => {
-      const numbers: string[] = [];
-      for (let next: string | undefined = "/v1/jobs?page_size=9"; next;) {
-        const response = await app.call(next, { key: agent.key });
-        numbers.push(...markingNumbersOf(response));
-        next = linksOf(response.headers)["next"];
-      }
-      expect(numbers).toEqual(inOrder("-created_at"));
-    });
-  });
-
-  describe("cursor", () => {
-    it("returns order, total and the next page, but no page number", async () => {
-      const first = expectData(await listJobs(app, agent, "sort=scheduled_date&page_size=20"));
-      const response = await listJobs(app, agent, `page_size=20&cursor=${first.pagination.next_cursor}`);
-      expect(markingNumbersOf(response)).toEqual(inOrder("scheduled_date").slice(20));
-      expect(expectData(response).pagination).toEqual({ page_size: 20, total: JOBS, next_cursor: null });
-      expect(Object.keys(linksOf(response.headers))).toEqual(["first"]);
-    });
-
-    it("is null on the last page, even if that is full", async () => {
-      const { pagination } = expectData(await listJobs(app, agent, `page_size=5&page=${JOBS / 5}`));
-      expect(pagination.next_cursor).toBeNull();
-    });
-
-    it("returns 400 together with page or another sort", async () => {
-      const { next_cursor: cursor } = expectData(await listJobs(app, agent)).pagination;
-      expectProblems(await listJobs(app, agent, `cursor=${cursor}&page=1`), "query", ["page"]);
-      expectProblems(await listJobs(app, agent, `cursor=${cursor}&sort=created_at`), "query", ["sort"]);
-      expectData(await listJobs(app, agent, `cursor=${cursor}&sort=-created_at`));
-    });
-
-    it("returns 400 if it belongs to another list", async () => {
-      const { next_cursor: cursor } = expectData(
-        await app.call("/v1/events?page_size=1", { key: agent.key }),
-      );
-      expectProblems(await listJobs(app, agent, `cursor=${encodeCursor("events", ["1", "2"])}`), "query", [
-        "cursor",
-      ]);
-      if (cursor) expectProblems(await listJobs(app, agent, `cursor=${cursor}`), "query", ["cursor"]);
-    });
-
-    const id = "01900000-0000-7000-8000-000000000000";
-    it.each([
-      ["created_at", "0000-01-01T00:00:00Z", id],
-      ["created_at", null, id],
-      ["created_at", "2026-01-01", id],
-      ["scheduled_date", "2026-01-01T00:00:00.000Z", id],
-      ["-scheduled_date", "2026-02-30", id],
-      ["updated_at", "2026-01-01T00:00:00.000Z", "x"],
-      ["weight", "2026-01-01T00:00:00.000Z", id],
-    ])("returns 400 if it is forged: %s %s", async (...values) => {
-      expectProblems(await listJobs(app, agent, `cursor=${encodeCursor("jobs", values)}`), "query", [
-        "cursor",
-      ]);
-    });
+  it("returns 400 if it belongs to another list", async () => {
+    const { next_cursor: cursor } = expectData(await app.call("/v1/events?page_size=1", { key: agent.key }));
+    expectProblems(await listJobs(app, agent, `cursor=${encodeCursor("events", ["1", "2"])}`), "query", [
+      "cursor",
+    ]);
+    if (cursor) expectProblems(await listJobs(app, agent, `cursor=${cursor}`), "query", ["cursor"]);
   });
 });

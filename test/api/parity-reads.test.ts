@@ -1,13 +1,10 @@
-/** The reads whose arguments GraphQL maps by hand have the results of REST: the request log, deliveries, look-up and statistics. */
+/** The reads whose arguments GraphQL maps by hand have the results of REST: deliveries, look-up and statistics. request-log-rest.test.ts has the request log. */
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Scope } from "../../src/api-keys/api.ts";
-import { toTypedId } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { groupNames } from "../../src/jobs/counters/operations.ts";
-import { expectData, expectFailure } from "../support/app/assertions.ts";
-import { getJob, patchJob } from "../support/app/job-client.ts";
-import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
-import { eventually } from "../support/eventually.ts";
+import { expectData } from "../support/app/assertions.ts";
+import { patchJob } from "../support/app/job-client.ts";
+import { useSharedApp } from "../support/app/shared-app.ts";
 import { graphql, queryData } from "../support/graphql/client.ts";
 import {
   inRestForm,
@@ -15,40 +12,24 @@ import {
   type WebhookFixture,
 } from "../support/webhooks/webhook-parity.fixture.ts";
 
-let app: SharedApp;
+const { app } = useSharedApp();
 let fixture: WebhookFixture;
-/** The id of the key that made the requests in the log. */
-let keyId: string;
 let number: string;
 
 beforeAll(async () => {
-  app = await sharedApp("api");
   fixture = await setUpWebhooks(app, { jobs: 2, finished: "failed" });
-  const { id: organizationId } = fixture.organization;
-  const { key, text } = await app.keys.create({ organizationId, name: "logged", createdBy: "test" });
-  keyId = toTypedId("key", key.id);
-  const [job] = expectData(await app.call("/v1/jobs", { key: text })).items;
+  const { key } = fixture;
+  const [job] = expectData(await app.call("/v1/jobs", { key })).items;
   number = String(job.marking_number);
   const patch = { batch_number: "B-1", normalized_status: "failed", weight: 2.5, piece_quantity: 3 };
-  expectData(await patchJob(app, { key: text }, number, patch));
-  expectFailure(await getJob(app, { key: text }, "NONE"), 404);
+  expectData(await patchJob(app, { key: fixture.organization.key }, number, patch));
   await app.database.query(sql`
     insert into webhook_attempt (id, delivery_id, number, started_at, duration_ms, outcome, http_status, error,
       request_headers, response_headers, response_body)
     select id, id, 1, now(), 12, 'http_500', 500, 'The receiver failed', '{"X-A": "********"}', '{"date": "today"}', 'no'
     from webhook_delivery where endpoint_id = ${fixture.uuid}`);
-  await waitForLog(key.id);
 });
 
-/** Waits until the three requests of the key are in the log. */
-const waitForLog = (id: string) =>
-  eventually(async () => {
-    const written = await app.database.query(sql`select from request_log where key_id = ${id}::uuid`);
-    if (written.length < 3) throw new Error(`The log has ${written.length} of 3 requests`);
-  });
-
-const REQUEST =
-  "requestId at method path status durationMs errorCode keyId keyName requestBody responseBody simulated ignoredParameters";
 const DELIVERY = `id endpointId eventId eventType markingNumber origin status attemptCount outcome nextAttemptAt isInFlight
   createdAt finishedAt`;
 const PAST = "2020-01-01T00:00:00.000Z";
@@ -56,27 +37,15 @@ const PAST = "2020-01-01T00:00:00.000Z";
 /** The query of REST, the arguments of GraphQL, and the number of rows. */
 type Filters = [rest: Record<string, string>, graphql: string, rows: number];
 
-async function expectSameRows(path: string, field: string, fields: string, [rest, args, rows]: Filters) {
+async function expectSameRows([rest, args, rows]: Filters) {
   const { key } = fixture;
-  const { items } = expectData(await app.call(`${path}?${new URLSearchParams(rest)}`, { key }));
-  const data = await queryData(app, `{ ${field}(first: 20${args}) { nodes { ${fields} } } }`, { key });
-  expect(inRestForm(data[field].nodes)).toEqual(items);
+  const path = `/v1/webhook-deliveries?${new URLSearchParams(rest)}`;
+  const { items } = expectData(await app.call(path, { key }));
+  const query = `{ webhookDeliveries(first: 20${args}) { nodes { ${DELIVERY} } } }`;
+  const { webhookDeliveries } = await queryData(app, query, { key });
+  expect(inRestForm(webhookDeliveries.nodes)).toEqual(items);
   expect(items).toHaveLength(rows);
 }
-
-describe("the request log", () => {
-  it.each<[string, () => Filters]>([
-    ["a key", () => [{ key_id: keyId }, `, keyId: "${keyId}"`, 3]],
-    ["refused", () => [{ key_id: keyId, outcome: "refused" }, `, keyId: "${keyId}", status: REFUSED`, 1]],
-    [
-      "succeeded",
-      () => [{ key_id: keyId, outcome: "succeeded" }, `, keyId: "${keyId}", status: SUCCEEDED`, 2],
-    ],
-    ["failed", () => [{ outcome: "failed" }, ", status: FAILED", 0]],
-  ])("has the same requests by %s", async (_what, filters) => {
-    await expectSameRows("/v1/requests", "requestLog", REQUEST, filters());
-  });
-});
 
 describe("the delivery log", () => {
   it.each<[string, () => Filters]>([
@@ -90,7 +59,7 @@ describe("the delivery log", () => {
     ["start", () => [{ since: PAST }, `, since: "${PAST}"`, 3]],
     ["end", () => [{ until: PAST }, `, until: "${PAST}"`, 0]],
   ])("has the same deliveries by %s", async (_what, filters) => {
-    await expectSameRows("/v1/webhook-deliveries", "webhookDeliveries", DELIVERY, filters());
+    await expectSameRows(filters());
   });
 
   const detail = `{ node(id: "ID") { ... on WebhookDelivery { ${DELIVERY} requestBody attempts { id number startedAt durationMs
@@ -105,9 +74,7 @@ describe("the delivery log", () => {
   });
 
   it("has no body in both for a key without jobs:read", async () => {
-    const scopes: Scope[] = ["webhooks:manage"];
-    const created = { organizationId: fixture.organization.id, name: "hooks", createdBy: "test", scopes };
-    const { text: key } = await app.keys.create(created);
+    const key = await app.createKey(fixture.organization.id, { scopes: ["webhooks:manage"] });
     const rest = expectData(await app.call(`/v1/webhook-deliveries/${fixture.delivery}`, { key }));
     const { data, errors } = await graphql(app, detail.replace("ID", fixture.delivery), { key });
     expect([rest.request_body, data.node.requestBody]).toEqual([null, null]);

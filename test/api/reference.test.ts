@@ -1,17 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sql } from "../../src/core/postgres/sql.ts";
+import { expect, it } from "vitest";
 import { expectData } from "../support/app/assertions.ts";
 import { apiDocument } from "../support/app/openapi-contract.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { useSharedApp } from "../support/app/shared-app.ts";
 
-let app: TestApp;
-let agent: TestOrganization;
-
-beforeAll(async () => {
-  app = await startTestApp({ WAYMARK_ROLE: "api" });
-  agent = await app.createOrganization("agent");
-});
-afterAll(() => app[Symbol.asyncDispose]());
+const { app, agent } = useSharedApp();
 
 const STATUSES = `
 pending · Pending · open; at_warehouse · At warehouse · open; scheduled · Scheduled · open; assigned ·
@@ -37,50 +29,36 @@ max_attempts_exceeded F return; other FH action; unknown FH action`;
 const entriesOf = (text: string, separator: RegExp): string[][] =>
   text.split(";").map((entry) => entry.trim().split(separator));
 
-describe("GET /v1/reference/statuses", () => {
-  it("returns every status in order, with code, label, category and is_terminal", async () => {
-    const expected = entriesOf(STATUSES, /\s*·\s*/).map(([code, label, category, terminal]) => ({
-      code,
-      label,
-      category,
-      is_terminal: terminal === "terminal",
-    }));
-    expect(expected).toHaveLength(16);
-    expect(expectData(await app.call("/v1/reference/statuses", { key: agent.key })).items).toEqual(expected);
-  });
-
-  it("includes statuses added by an operator", async () => {
-    await app.database.query(sql`insert into job_status (code, label, category, position)
-      values ('lost', 'Lost', 'attention', 100)`);
-    const { items } = expectData(await app.call("/v1/reference/statuses", { key: agent.key }));
-    expect(items.at(-1)).toEqual({ code: "lost", label: "Lost", category: "attention", is_terminal: false });
-    await app.database.query(sql`delete from job_status where code = 'lost'`);
-  });
+it("GET /v1/reference/statuses returns every status in order, with code, label, category and is_terminal", async () => {
+  const expected = entriesOf(STATUSES, /\s*·\s*/).map(([code, label, category, terminal]) => ({
+    code,
+    label,
+    category,
+    is_terminal: terminal === "terminal",
+  }));
+  expect(expected).toHaveLength(16);
+  expect(expectData(await app.call("/v1/reference/statuses", { key: agent.key })).items).toEqual(expected);
 });
 
-describe("the OpenAPI document", () => {
-  it.each([
-    ["statuses", "Status"],
-    ["failure-reasons", "FailureReason"],
-  ])("names the codes of a new installation: %s", async (path, schema) => {
-    const { items } = expectData(await app.call(`/v1/reference/${path}`, { key: agent.key }));
-    const code = apiDocument.components.schemas[schema]?.properties?.["code"];
-    expect(code).toMatchObject({ "x-known-values": items.map((item: { code: string }) => item.code) });
-  });
+it.each([
+  ["statuses", "Status"],
+  ["failure-reasons", "FailureReason"],
+])("the OpenAPI document names the codes of a new installation: %s", async (path, schema) => {
+  const { items } = expectData(await app.call(`/v1/reference/${path}`, { key: agent.key }));
+  const code = apiDocument.components.schemas[schema]?.properties?.["code"];
+  expect(code).toMatchObject({ "x-known-values": items.map((item: { code: string }) => item.code) });
 });
 
-describe("GET /v1/reference/failure-reasons", () => {
-  it("returns every reason in order, with code, applies_to and next_step", async () => {
-    const applies: Record<string, string[]> = { F: ["failed"], H: ["on_hold"], FH: ["failed", "on_hold"] };
-    const expected = entriesOf(REASONS, /\s+/).map(([code, letters = "", next_step]) => ({
-      code,
-      label: expect.any(String),
-      applies_to: applies[letters],
-      next_step,
-    }));
-    expect(expected).toHaveLength(37);
-    expect(expectData(await app.call("/v1/reference/failure-reasons", { key: agent.key })).items).toEqual(
-      expected,
-    );
-  });
+it("GET /v1/reference/failure-reasons returns every reason in order, with code, applies_to and next_step", async () => {
+  const applies: Record<string, string[]> = { F: ["failed"], H: ["on_hold"], FH: ["failed", "on_hold"] };
+  const expected = entriesOf(REASONS, /\s+/).map(([code, letters = "", next_step]) => ({
+    code,
+    label: expect.any(String),
+    applies_to: applies[letters],
+    next_step,
+  }));
+  expect(expected).toHaveLength(37);
+  expect(expectData(await app.call("/v1/reference/failure-reasons", { key: agent.key })).items).toEqual(
+    expected,
+  );
 });

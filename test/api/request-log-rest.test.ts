@@ -1,6 +1,6 @@
 /**
- * GET /v1/requests: filters, cursor and isolation. GraphQL's `requestLog` is tested in request-log.test.ts, and the same filters in
- * both in parity-reads.test.ts.
+ * GET /v1/requests: filters, cursor and isolation, and the same filters in GraphQL. The rest of GraphQL's `requestLog` is tested in
+ * request-log.test.ts.
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import { fromTypedId, toTypedId } from "../../src/core/ids.ts";
@@ -9,11 +9,12 @@ import { sql } from "../../src/core/postgres/sql.ts";
 import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
 import { listJobs } from "../support/app/job-client.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
-import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
+import { useSharedApp } from "../support/app/shared-app.ts";
 import { eventually } from "../support/eventually.ts";
+import { queryData } from "../support/graphql/client.ts";
+import { inRestForm } from "../support/webhooks/webhook-parity.fixture.ts";
 
-let app: SharedApp;
-let agent: TestOrganization;
+const { app, agent } = useSharedApp();
 let other: TestOrganization;
 /** The key that made the requests of the fixture. The tests use the organisation's first key. */
 let keyId: string;
@@ -22,8 +23,7 @@ let ids: string[];
 let foreign: string;
 
 beforeAll(async () => {
-  app = await sharedApp("api");
-  [agent, other] = [await app.createOrganization("agent"), await app.createOrganization("agent")];
+  other = await app.createOrganization("agent");
   const made = await app.keys.create({ organizationId: agent.id, name: "logged", createdBy: "test" });
   keyId = toTypedId("key", made.key.id);
   const responses = await Promise.all([0, 1, 2].map(() => listJobs(app, { key: made.text })));
@@ -53,15 +53,24 @@ async function page(query: Record<string, string>, { key } = agent) {
   return { items, found: items.map((item) => item.request_id), next: pagination.next_cursor, response };
 }
 
+const FIELDS =
+  "requestId at method path status durationMs errorCode keyId keyName requestBody responseBody simulated ignoredParameters";
+
 describe("the list", () => {
   it("has the requests of a key, newest first", async () => {
     expect((await page({ key_id: keyId })).found).toEqual(ids);
   });
 
-  it.each(["failed", "refused", "succeeded"])("has those with outcome=%s", async (outcome) => {
-    const expected = [ids[["failed", "refused", "succeeded"].indexOf(outcome)]];
-    expect((await page({ key_id: keyId, outcome })).found).toEqual(expected);
-  });
+  it.each(["failed", "refused", "succeeded"])(
+    "has those with outcome=%s, in GraphQL too",
+    async (outcome) => {
+      const { items, found } = await page({ key_id: keyId, outcome });
+      expect(found).toEqual([ids[["failed", "refused", "succeeded"].indexOf(outcome)]]);
+      const filter = `first: 20, keyId: "${keyId}", status: ${outcome.toUpperCase()}`;
+      const { requestLog } = await queryData(app, `{ requestLog(${filter}) { nodes { ${FIELDS} } } }`, agent);
+      expect(inRestForm(requestLog.nodes)).toEqual(items);
+    },
+  );
 
   it("has only those of the own organisation, also by a key or a cursor of another", async () => {
     const { next } = await page({ key_id: keyId, page_size: "1" });

@@ -5,7 +5,7 @@ import { raw, sql } from "../../src/core/postgres/sql.ts";
 import { queryData, graphql, type GraphqlResponse } from "../support/graphql/client.ts";
 import { startAppInstance } from "../support/app/app-instance.ts";
 import { listJobs, patchJob } from "../support/app/job-client.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { keyIdOf, startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 
 let app: TestApp;
 let agent: TestOrganization;
@@ -17,8 +17,8 @@ beforeAll(async () => {
   app = await startTestApp();
   agent = await app.createOrganization("agent", { name: "first" });
   other = await app.createOrganization("agent");
-  ({ text: operator } = await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" }));
-  [number = ""] = await app.createJobs(agent, [{}]);
+  operator = await app.createKey(null);
+  number = await app.createJob(agent);
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -63,25 +63,22 @@ async function settle(): Promise<void> {
   await entryOf((await listJobs(app, agent)).body.request_id);
 }
 
-describe("a request that succeeded", () => {
-  it("is logged with method, path, status and key, without query string and bodies", async () => {
-    const before = Date.now();
-    const { body } = await listJobs(app, { ...agent, query: "q=Someone" });
-    const entry = await entryOf(body.request_id);
-    const [key] = await app.keys.list(agent.id);
-    expect(entry).toMatchObject({
-      method: "GET",
-      path: "/v1/jobs",
-      status: 200,
-      errorCode: null,
-      keyId: toTypedId("key", key?.id ?? ""),
-      keyName: "first",
-      requestBody: null,
-      responseBody: null,
-    });
-    expect(entry.durationMs).toBeGreaterThan(0);
-    expect(Math.abs(Date.parse(entry.at) - before)).toBeLessThan(5_000);
+it("a request that succeeded is logged with method, path, status and key, without query string and bodies", async () => {
+  const before = Date.now();
+  const { body } = await listJobs(app, { ...agent, query: "q=Someone" });
+  const entry = await entryOf(body.request_id);
+  expect(entry).toMatchObject({
+    method: "GET",
+    path: "/v1/jobs",
+    status: 200,
+    errorCode: null,
+    keyId: toTypedId("key", await keyIdOf(app, agent)),
+    keyName: "first",
+    requestBody: null,
+    responseBody: null,
   });
+  expect(entry.durationMs).toBeGreaterThan(0);
+  expect(Math.abs(Date.parse(entry.at) - before)).toBeLessThan(5_000);
 });
 
 describe("a request that failed", () => {
@@ -109,13 +106,8 @@ describe("a request that failed", () => {
 
   // evidence: request-log-missing-scope
   it("is logged when the key lacks the scope", async () => {
-    const { text } = await app.keys.create({
-      organizationId: agent.id,
-      name: "reader",
-      createdBy: "test",
-      scopes: ["jobs:read"],
-    });
-    const { body } = await patchJob(app, { ...agent, key: text }, number, { weight: 1 });
+    const key = await app.createKey(agent.id, { name: "reader", scopes: ["jobs:read"] });
+    const { body } = await patchJob(app, { key }, number, { weight: 1 });
     expect(await entryOf(body.request_id)).toMatchObject({
       status: 403,
       errorCode: "ForbiddenException",
@@ -155,25 +147,23 @@ describe("GraphQL", () => {
   });
 });
 
-describe("a request without an organisation", () => {
-  it("is not logged", async () => {
-    const [{ count: before } = { count: 0 }] = await app.database.query<{ count: number }>(
-      raw("select count(*)::int as count from request_log"),
-    );
-    await app.request("/health/live");
-    await app.request("/openapi.json", { key: agent.key });
-    await app.call("/v1/jobs", { key: "wmk_wrong" });
-    await app.call("/v1/jobs", { key: operator });
-    await graphql(app, "{ viewer { kind } }", { key: operator });
-    await settle();
-    const [row] = await app.database.query<{ paths: string[] }>(sql`
-      select array_agg(path) as paths from (select path from request_log order by id desc
-        limit (select count(*) - ${before}::int from request_log)) as new`);
-    expect(new Set(row?.paths)).toEqual(new Set(["/v1/jobs", "/graphql"]));
-    const outsiders = await app.database.query(sql`
-      select from request_log where organization_id not in (select id from organization) or status = 401`);
-    expect(outsiders).toEqual([]);
-  });
+it("a request without an organisation is not logged", async () => {
+  const [{ count: before } = { count: 0 }] = await app.database.query<{ count: number }>(
+    raw("select count(*)::int as count from request_log"),
+  );
+  await app.request("/health/live");
+  await app.request("/openapi.json", { key: agent.key });
+  await app.call("/v1/jobs", { key: "wmk_wrong" });
+  await app.call("/v1/jobs", { key: operator });
+  await graphql(app, "{ viewer { kind } }", { key: operator });
+  await settle();
+  const [row] = await app.database.query<{ paths: string[] }>(sql`
+    select array_agg(path) as paths from (select path from request_log order by id desc
+      limit (select count(*) - ${before}::int from request_log)) as new`);
+  expect(new Set(row?.paths)).toEqual(new Set(["/v1/jobs", "/graphql"]));
+  const outsiders = await app.database.query(sql`
+    select from request_log where organization_id not in (select id from organization) or status = 401`);
+  expect(outsiders).toEqual([]);
 });
 
 describe("access to the log", () => {
@@ -181,8 +171,7 @@ describe("access to the log", () => {
   it("is limited to the organisation itself, with any filter", async () => {
     const { body } = await listJobs(app, agent);
     await entryOf(body.request_id);
-    const [key] = await app.keys.list(agent.id);
-    const keyId = toTypedId("key", key?.id ?? "");
+    const keyId = toTypedId("key", await keyIdOf(app, agent));
     expect(await entries({ requestId: body.request_id }, other.key)).toEqual([]);
     expect(await entries({ keyId }, other.key)).toEqual([]);
     const all = await entries({ first: 100 }, other.key);
@@ -193,29 +182,15 @@ describe("access to the log", () => {
     expect(usage.map((row) => row.keyId)).not.toContain(keyId);
   });
 
-  it("requires no scope, but webhooks:manage of an operator", async () => {
-    const { key } = await app.createOrganization("agent", { scopes: ["jobs:write"] });
-    expect(await entries({}, key)).toEqual([]);
-    const { text } = await app.keys.create({
-      organizationId: null,
-      name: "operator",
-      createdBy: "test",
-      scopes: ["jobs:read"],
-    });
+  it("requires webhooks:manage of an operator", async () => {
+    const reader = await app.createKey(null, { scopes: ["jobs:read"] });
     const query = `{ requestLog(requestId: "req_00000000000000000000000000") { nodes { path } } }`;
-    expect((await graphql(app, query, { key: text })).errors?.[0]?.extensions.code).toBe("FORBIDDEN");
-    const usage = await graphql(app, "{ usage { day } }", { key });
-    expect(usage.errors?.[0]?.extensions.code).toBe("FORBIDDEN");
+    expect((await graphql(app, query, { key: reader })).errors?.[0]?.extensions.code).toBe("FORBIDDEN");
   });
 
   it("hides bodies and the Marking Numbers of paths from a key without jobs:read", async () => {
     const { body } = await patchJob(app, agent, number, { weight: "heavy" });
-    const { text } = await app.keys.create({
-      organizationId: agent.id,
-      name: "writer",
-      createdBy: "test",
-      scopes: ["jobs:write", "webhooks:manage", "keys:manage"],
-    });
+    const text = await app.createKey(agent.id, { scopes: ["jobs:write", "webhooks:manage", "keys:manage"] });
     expect((await entryOf(body.request_id)).path).toBe(`/v1/jobs/by-marking/${number}`);
     expect(await entryOf(body.request_id, text)).toMatchObject({
       path: "/v1/jobs/by-marking/***",
@@ -241,37 +216,33 @@ describe("access to the log", () => {
   });
 });
 
-describe("usage", () => {
-  it("counts an organisation's requests by day and key", async () => {
-    const partner = await app.createOrganization("agent");
-    await listJobs(app, partner);
-    await listJobs(app, partner);
-    const { body } = await patchJob(app, partner, "nowhere", { weight: 1 });
-    const { text } = await app.keys.create({ organizationId: partner.id, name: "reader", createdBy: "test" });
-    await entryOf(body.request_id, text);
-    const query = "{ usage(days: 1) { day keyId keyName succeeded refused failed meanDurationMs } }";
-    interface Usage {
-      usage: { keyName: string; day: string; meanDurationMs: number }[];
-    }
-    const { usage } = (await queryData(app, query, { key: text })) as Usage;
-    const row = usage.find(({ keyName }) => keyName === "test");
-    expect(row).toMatchObject({ succeeded: 2, refused: 1, failed: 0 });
-    expect(row?.day).toBe(new Date().toISOString().slice(0, 10));
-    expect(row?.meanDurationMs).toBeGreaterThan(0);
-    for (const days of [0, 31]) {
-      const { errors } = await graphql(app, `{ usage(days: ${days}) { day } }`, { key: text });
-      expect(errors?.[0]?.extensions.code).toBe("BAD_USER_INPUT");
-    }
-  });
+it("usage counts an organisation's requests by day and key", async () => {
+  const partner = await app.createOrganization("agent");
+  await listJobs(app, partner);
+  await listJobs(app, partner);
+  const { body } = await patchJob(app, partner, "nowhere", { weight: 1 });
+  const text = await app.createKey(partner.id, { name: "reader" });
+  await entryOf(body.request_id, text);
+  const query = "{ usage(days: 1) { day keyId keyName succeeded refused failed meanDurationMs } }";
+  interface Usage {
+    usage: { keyName: string; day: string; meanDurationMs: number }[];
+  }
+  const { usage } = (await queryData(app, query, { key: text })) as Usage;
+  const row = usage.find(({ keyName }) => keyName === "test");
+  expect(row).toMatchObject({ succeeded: 2, refused: 1, failed: 0 });
+  expect(row?.day).toBe(new Date().toISOString().slice(0, 10));
+  expect(row?.meanDurationMs).toBeGreaterThan(0);
+  for (const days of [0, 31]) {
+    const { errors } = await graphql(app, `{ usage(days: ${days}) { day } }`, { key: text });
+    expect(errors?.[0]?.extensions.code).toBe("BAD_USER_INPUT");
+  }
 });
 
-describe("a server stop", () => {
-  it("writes every answered request first", async () => {
-    const instance = await startAppInstance(app.databaseUrl);
-    const answers = await Promise.all(Array.from({ length: 20 }, () => listJobs(instance, agent)));
-    await instance[Symbol.asyncDispose]();
-    const ids = answers.map(({ body }) => body.request_id);
-    const found = (await entries({ first: 100 })).map(({ requestId }) => requestId);
-    expect(found).toEqual(expect.arrayContaining(ids));
-  });
+it("a server stop writes every answered request first", async () => {
+  const instance = await startAppInstance(app.databaseUrl);
+  const answers = await Promise.all(Array.from({ length: 20 }, () => listJobs(instance, agent)));
+  await instance[Symbol.asyncDispose]();
+  const ids = answers.map(({ body }) => body.request_id);
+  const found = (await entries({ first: 100 })).map(({ requestId }) => requestId);
+  expect(found).toEqual(expect.arrayContaining(ids));
 });
