@@ -1,74 +1,47 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
-import { getJob, jobPath, patchJob } from "../support/app/job-client.ts";
-import type { TestOrganization } from "../support/app/app.fixture.ts";
-import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
+import { getJob, historyOf, patchJob } from "../support/app/job-client.ts";
+import { useSharedApp } from "../support/app/shared-app.ts";
 
-let app: SharedApp;
-let agent: TestOrganization;
+const { app, agent, contractor } = useSharedApp();
 
-beforeAll(async () => {
-  app = await sharedApp("api");
-  agent = await app.createOrganization("agent");
-});
+/** Creates a job at version 2. */
+const newJob = (): Promise<string> => app.createJob(agent, { contractor });
 
-/** Creates jobs at version 2. */
-async function newJobs(count: number): Promise<string[]> {
-  const contractor = await app.createOrganization("contractor");
-  return await app.createJobs(
-    agent,
-    Array.from({ length: count }, () => ({ contractor })),
-  );
-}
-
-async function newJob(): Promise<string> {
-  const [number] = await newJobs(1);
-  return number as string;
-}
-
-async function eventsOf(number: string): Promise<number> {
-  return expectData(await app.call(`${jobPath(number)}/history`, { key: agent.key })).pagination
-    .total as number;
-}
-
-describe("a misspelt dry_run", () => {
-  it("is 400 with the right name, among the other problems, and changes nothing", async () => {
-    const number = await newJob();
-    const before = await getJob(app, agent, number);
-    const misspelt = { ...agent, query: "dryrun=true&x=1" };
-    const response = await patchJob(app, misspelt, number, { weight: 7, pts: "x" });
-    expect(expectFailure(response, 400).details).toEqual([
-      {
-        location: "query",
-        field: "dryrun",
-        code: "unknown_parameter",
-        message: "is not a known parameter; did you mean dry_run?",
-      },
-      {
-        location: "query",
-        field: "x",
-        code: "unknown_parameter",
-        message: "is not a known parameter; must be one of dry_run",
-      },
-      expect.objectContaining({ location: "body", field: "pts" }),
-    ]);
-    const batch = await app.call("/v1/jobs/batch?on_eror=stop_all", {
-      method: "PATCH",
-      key: agent.key,
-      body: JSON.stringify({ jobs: [{ marking_number: number, weight: 7 }] }),
-    });
-    expect(expectFailure(batch, 400).message).toBe(
-      "on_eror is not a known parameter; did you mean on_error?",
-    );
-    expect((await getJob(app, agent, number)).body.data).toEqual(before.body.data);
+it("a misspelt dry_run is 400 with the right name, among the other problems, and changes nothing", async () => {
+  const number = await newJob();
+  const before = await getJob(app, agent, number);
+  const misspelt = { ...agent, query: "dryrun=true&x=1" };
+  const response = await patchJob(app, misspelt, number, { weight: 7, pts: "x" });
+  expect(expectFailure(response, 400).details).toEqual([
+    {
+      location: "query",
+      field: "dryrun",
+      code: "unknown_parameter",
+      message: "is not a known parameter; did you mean dry_run?",
+    },
+    {
+      location: "query",
+      field: "x",
+      code: "unknown_parameter",
+      message: "is not a known parameter; must be one of dry_run",
+    },
+    expect.objectContaining({ location: "body", field: "pts" }),
+  ]);
+  const batch = await app.call("/v1/jobs/batch?on_eror=stop_all", {
+    method: "PATCH",
+    key: agent.key,
+    body: JSON.stringify({ jobs: [{ marking_number: number, weight: 7 }] }),
   });
+  expect(expectFailure(batch, 400).message).toBe("on_eror is not a known parameter; did you mean on_error?");
+  expect((await getJob(app, agent, number)).body.data).toEqual(before.body.data);
 });
 
 describe("dry_run of one job", () => {
   it("returns the result and changes nothing", async () => {
     const number = await newJob();
     const before = await getJob(app, agent, number);
-    const events = await eventsOf(number);
+    const events = await historyOf(app, agent, number);
     const response = await patchJob(app, { ...agent, query: "dry_run=true" }, number, { weight: 7, x: 1 });
     expect(expectData(response)).toEqual({
       ...before.body.data,
@@ -84,7 +57,7 @@ describe("dry_run of one job", () => {
       data: before.body.data,
       etag: '"2"',
     });
-    expect(await eventsOf(number)).toBe(events);
+    expect(await historyOf(app, agent, number)).toEqual(events);
   });
 
   it("returns the ETag if the job would stay unchanged", async () => {

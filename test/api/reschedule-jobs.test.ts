@@ -1,22 +1,14 @@
 /** POST /v1/jobs/reschedule and `rescheduleJobs`: the same change, with the rules of a batch. */
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { JobPatch } from "../../src/jobs/api.ts";
-import type { TestOrganization } from "../support/app/app.fixture.ts";
+import type { TestJob } from "../support/app/app.fixture.ts";
 import type { ApiResponse } from "../support/app/app-instance.ts";
 import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
-import { getJob, patchBatch } from "../support/app/job-client.ts";
-import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
+import { getJob, historyOf } from "../support/app/job-client.ts";
+import { useSharedApp } from "../support/app/shared-app.ts";
 import { graphql } from "../support/graphql/client.ts";
 
-let app: SharedApp;
-let agent: TestOrganization;
-let contractor: TestOrganization;
-
-beforeAll(async () => {
-  app = await sharedApp("api");
-  agent = await app.createOrganization("agent");
-  contractor = await app.createOrganization("contractor");
-});
+const { app, agent, contractor } = useSharedApp();
 
 const NEW_DAY = "2099-12-01";
 const PAST = "2020-01-01";
@@ -44,12 +36,9 @@ function reschedule(body: object, { key, query = "", idempotencyKey }: Options =
   });
 }
 
-const newJobs = (count: number, others: object = {}): Promise<string[]> => {
+const newJob = (others: TestJob = {}): Promise<string> => {
   const patch = { scheduled_date: PAST, scheduled_delivery_date: PAST };
-  return app.createJobs(
-    agent,
-    Array.from({ length: count }, () => ({ patch, ...others })),
-  );
+  return app.createJob(agent, { patch, ...others });
 };
 
 const toItem = (marking_number: string) => ({ marking_number });
@@ -120,24 +109,12 @@ describe("for every combination of dates", () => {
     const due = await graphql(app, query, { key: agent.key, variables: { numbers } });
     expect(due.data.jobs).toEqual({ totalCount: numbers.length });
   });
-
-  it("PATCH with both dates makes the same change", async () => {
-    const [one = "", other = ""] = await newJobs(2);
-    expectData(await reschedule({ jobs: [toItem(one)], due_date: NEW_DAY }));
-    const patch = { scheduled_date: NEW_DAY, scheduled_delivery_date: null };
-    expectData(await patchBatch(app, agent, [{ ...toItem(other), ...patch }]));
-    const [rescheduled, patched] = [
-      expectData(await getJob(app, agent, one)),
-      expectData(await getJob(app, agent, other)),
-    ];
-    expect(dates(rescheduled)).toEqual(dates(patched));
-  });
 });
 
 describe("as a batch does, it", () => {
   it("fails for jobs that the organisation can't see, and changes the others", async () => {
-    const [seen = ""] = await newJobs(1);
-    const [foreign = ""] = await app.createJobs(await app.createOrganization("agent"), [{}]);
+    const seen = await newJob();
+    const foreign = await app.createJob(await app.createOrganization("agent"));
     const { results, failed_count } = expectData(
       await reschedule({ jobs: [seen, foreign].map(toItem), due_date: NEW_DAY }),
     );
@@ -154,10 +131,9 @@ describe("as a batch does, it", () => {
   });
 
   it("serves contractors, and records an event with the key that made the change", async () => {
-    const [number = ""] = await newJobs(1, { contractor });
+    const number = await newJob({ contractor });
     expectData(await reschedule({ jobs: [toItem(number)], due_date: NEW_DAY }, { key: contractor.key }));
-    const history = expectData(await app.call(`/v1/jobs/by-marking/${number}/history`, { key: agent.key }));
-    expect(history.items[0]).toMatchObject({
+    expect((await historyOf(app, agent, number)).at(-1)).toMatchObject({
       type: "job.updated",
       sequence: 3,
       actor: { type: "key" },
@@ -169,7 +145,7 @@ describe("as a batch does, it", () => {
   });
 
   it("changes nothing in a dry run", async () => {
-    const [number = ""] = await newJobs(1);
+    const number = await newJob();
     const tried = expectData(
       await reschedule({ jobs: [toItem(number)], due_date: NEW_DAY }, { query: "?dry_run=true" }),
     );
@@ -180,7 +156,7 @@ describe("as a batch does, it", () => {
   });
 
   it("changes no job with another version, and none at all if one failure stops all", async () => {
-    const [one = "", two = ""] = await newJobs(2);
+    const [one, two] = [await newJob(), await newJob()];
     const jobs = [{ ...toItem(one), if_version: 7 }, toItem(two)];
     const body = { jobs, due_date: NEW_DAY };
     const { results } = expectData(await reschedule(body, { query: "?on_error=stop_all" }));
@@ -198,7 +174,7 @@ describe("as a batch does, it", () => {
   });
 
   it("changes nothing twice with an Idempotency-Key, nor for equal dates", async () => {
-    const [number = ""] = await newJobs(1);
+    const number = await newJob();
     const body = { jobs: [toItem(number)], due_date: NEW_DAY };
     const first = expectData(await reschedule(body, { idempotencyKey: "move" }));
     const repeat = await reschedule(body, { idempotencyKey: "move" });
@@ -242,24 +218,12 @@ describe("400", () => {
 });
 
 it("in GraphQL, keys without jobs:read change jobs but can't see them, nor try a change", async () => {
-  const scopes = ["jobs:write"] as const;
-  const writer = await app.keys.create({
-    organizationId: agent.id,
-    name: "w",
-    scopes: [...scopes],
-    createdBy: "test",
-  });
-  const [number = ""] = await newJobs(1);
-  const changed = await graphql(
-    app,
-    `mutation { rescheduleJobs(items: [{ markingNumber: "${number}" }], dueDate: "${NEW_DAY}") { updatedCount } }`,
-    { key: writer.text },
-  );
+  const key = await app.createKey(agent.id, { scopes: ["jobs:write"] });
+  const number = await newJob();
+  const document = (options: string) =>
+    `mutation { rescheduleJobs(items: [{ markingNumber: "${number}" }], ${options}) { updatedCount } }`;
+  const changed = await graphql(app, document(`dueDate: "${NEW_DAY}"`), { key });
   expect(changed.data.rescheduleJobs).toEqual({ updatedCount: 1 });
-  const tried = await graphql(
-    app,
-    `mutation { rescheduleJobs(items: [{ markingNumber: "${number}" }], dueDate: "${PAST}", dryRun: true) { updatedCount } }`,
-    { key: writer.text },
-  );
+  const tried = await graphql(app, document(`dueDate: "${PAST}", dryRun: true`), { key });
   expect(tried.errors?.[0]?.extensions.code).toBe("FORBIDDEN");
 });

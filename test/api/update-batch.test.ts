@@ -1,22 +1,9 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { expectData, expectFailure, expectProblems } from "../support/app/assertions.ts";
 import { getJob, patchBatch, patchJob } from "../support/app/job-client.ts";
-import type { TestOrganization } from "../support/app/app.fixture.ts";
-import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
+import { useSharedApp } from "../support/app/shared-app.ts";
 
-let app: SharedApp;
-let agent: TestOrganization;
-
-beforeAll(async () => {
-  app = await sharedApp("api");
-  agent = await app.createOrganization("agent");
-});
-
-const newJobs = (count: number): Promise<string[]> =>
-  app.createJobs(
-    agent,
-    Array.from({ length: count }, () => ({})),
-  );
+const { app, agent } = useSharedApp();
 
 const send = (body: string) => app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body });
 
@@ -37,7 +24,7 @@ const invalid = (...problems: [field: string, code: string][]) =>
 
 describe("200 with one result per item, in order", () => {
   it("when some items fail, without affecting others", async () => {
-    const [one = "", two = "", three = ""] = await newJobs(3);
+    const [one = "", two = "", three = ""] = await app.createJobs(agent, 3);
     const [foreign = ""] = await app.createJobs(await app.createOrganization("agent"), [{}]);
     const items = [
       { marking_number: one, weight: 1 },
@@ -69,7 +56,7 @@ describe("200 with one result per item, in order", () => {
   });
 
   it("with the ignored keys of the body and of all items in X-Ignored-Fields, each once", async () => {
-    const [one, two] = await newJobs(2);
+    const [one, two] = await app.createJobs(agent, 2);
     const jobs = [
       { marking_number: one, weight: 1, id: "x", colour: 1 },
       { marking_number: two, weight: 1, colour: 2, size: 3 },
@@ -94,7 +81,7 @@ describe("400 for a whole batch, with no change", () => {
   });
 
   it("naming every item that is no object or has no valid Marking Number", async () => {
-    const [number = ""] = await newJobs(1);
+    const number = await app.createJob(agent);
     const items = [
       "null",
       "7",
@@ -129,31 +116,8 @@ describe("400 for a whole batch, with no change", () => {
 const resultsOf = async (response: ReturnType<typeof patchBatch>) => expectData(await response).results;
 
 describe("a batch with an expected version, or for all jobs or none", () => {
-  it("an item with another version than that of the job fails, and changes nothing", async () => {
-    const [one = "", two = ""] = await newJobs(2);
-    await patchJob(app, agent, one, { weight: 1 });
-    const results = await resultsOf(
-      patchBatch(app, agent, [
-        { marking_number: one, if_version: 1, weight: 5 },
-        { marking_number: two, if_version: 1, weight: 5 },
-        { marking_number: two, if_version: 2, weight: 6 },
-      ]),
-    );
-    expect(results).toMatchObject([
-      {
-        success: false,
-        error_code: "PreconditionFailedException",
-        error: expect.stringContaining("version 2"),
-        current_version: 2,
-      },
-      { success: true, job: { weight: 5, version: 2 } },
-      { success: true, job: { weight: 6, version: 3 } },
-    ]);
-    expect(expectData(await getJob(app, agent, one)).weight).toBe(1);
-  });
-
   it("with on_error=stop_all an item that an earlier one changes names the version that exists", async () => {
-    const [one = ""] = await newJobs(1);
+    const one = await app.createJob(agent);
     const jobs = [1, 2, 1].map((version) => ({
       marking_number: one,
       if_version: version,
@@ -174,7 +138,7 @@ describe("a batch with an expected version, or for all jobs or none", () => {
   });
 
   it("if_version in a PATCH of one job returns 400 and names If-Match, with the other problems", async () => {
-    const [one = ""] = await newJobs(1);
+    const one = await app.createJob(agent);
     const valid = await patchJob(app, agent, one, { weight: 2, if_version: 1 });
     expectProblems(valid, "body", ["if_version"]);
     expect(valid.body.error?.message).toContain("send the version as If-Match");
@@ -184,7 +148,7 @@ describe("a batch with an expected version, or for all jobs or none", () => {
   });
 
   it.each(["1", 1.5, 0, null])("if_version %j is a problem of its item", async (version) => {
-    const [one = ""] = await newJobs(1);
+    const one = await app.createJob(agent);
     const [result] = await resultsOf(
       patchBatch(app, agent, [{ marking_number: one, if_version: version, weight: 5 }]),
     );
@@ -196,32 +160,8 @@ describe("a batch with an expected version, or for all jobs or none", () => {
     expect(expectData(await getJob(app, agent, one)).version).toBe(1);
   });
 
-  it("with on_error=stop_all one failed item of a hundred leaves all jobs as they are", async () => {
-    const numbers = await newJobs(100);
-    const jobs = numbers.map((number, index) => ({
-      marking_number: number,
-      weight: index === 99 ? "heavy" : 7,
-    }));
-    const query = "on_error=stop_all";
-    const { updated_count, failed_count, results } = expectData(
-      await patchBatch(app, { ...agent, query }, jobs),
-    );
-    expect([updated_count, failed_count]).toEqual([0, 100]);
-    expect(results[0]).toMatchObject({
-      success: false,
-      error_code: "ConflictException",
-      error: "Not applied, because another item failed",
-    });
-    expect(results[99]).toMatchObject({ success: false, error_code: "BadRequestException" });
-    const [first = ""] = numbers;
-    expect(expectData(await getJob(app, agent, first)).version).toBe(1);
-
-    const valid = jobs.slice(0, 99);
-    expect(expectData(await patchBatch(app, { ...agent, query }, valid)).updated_count).toBe(99);
-  });
-
   it("If-Match returns 400, says what to do instead, and changes nothing", async () => {
-    const [one = ""] = await newJobs(1);
+    const one = await app.createJob(agent);
     const headers = { "if-match": '"1"' };
     const { status, body } = await patchBatch(app, { ...agent, headers }, [
       { marking_number: one, weight: 5 },
