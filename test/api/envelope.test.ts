@@ -1,28 +1,16 @@
 import type { Response } from "supertest";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createLogger } from "../../src/core/logger.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
-import { expectData, expectEnvelope, expectFailure } from "../support/app/assertions.ts";
+import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { getJob, listJobs, patchBatch, patchJob } from "../support/app/job-client.ts";
-import { startTestApp, type TestOrganization } from "../support/app/app.fixture.ts";
-import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
+import { startTestApp } from "../support/app/app.fixture.ts";
+import { useSharedApp } from "../support/app/shared-app.ts";
 import { toApiResponse, type ApiResponse } from "../support/app/app-instance.ts";
 
-let app: SharedApp;
-let agent: TestOrganization;
-
-beforeAll(async () => {
-  app = await sharedApp("api");
-  agent = await app.createOrganization("agent");
-});
+const { app, agent } = useSharedApp();
 
 describe("the envelope", () => {
-  it("of a success has request_id, success true, data and a null error", async () => {
-    const response = await listJobs(app, agent);
-    expectEnvelope(response);
-    expect(response.body).toMatchObject({ success: true, error: null });
-  });
-
   it("has a new request ID for each request, ignoring the client's", async () => {
     const ids = await Promise.all(
       Array.from({ length: 20 }, async () => {
@@ -47,10 +35,7 @@ describe("the envelope", () => {
   });
 
   it("is compressed if the client accepts it, with Content-Encoding", async () => {
-    await app.createJobs(
-      agent,
-      Array.from({ length: 30 }, () => ({})),
-    );
+    await app.createJobs(agent, 30);
     const read = async (accepted: string): Promise<Response> => {
       const response = await app.request("/v1/jobs?page_size=30", {
         key: agent.key,
@@ -91,36 +76,13 @@ describe("404 for an unknown route", () => {
     if (path === "/v1/jobs/") expectData(response);
     else expectFailure(response, 404);
   });
-
-  it.each(["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE_NOT"].slice(0, 5))(
-    "for %s, with or without a key",
-    async (method) => {
-      expectFailure(await app.call("/v1/nothing", { method }), 404);
-      expectFailure(await app.call("/v1/nothing", { method, key: agent.key }), 404);
-    },
-  );
 });
 
 describe("405 with Allow for a known path outside v1 with another method", () => {
-  it.each([
-    ["/health/live", "GET, HEAD", ["POST"]],
-    ["/health/ready", "GET, HEAD", ["POST"]],
-    ["/metrics", "GET, HEAD", ["POST"]],
-  ])("for %s, allowing %s", async (path, allow, methods) => {
-    for (const method of methods) {
-      const response = await app.request(path, { method, key: agent.key });
-      expect({ method, status: response.status, allow: response.get("allow") }).toEqual({
-        method,
-        status: 405,
-        allow,
-      });
-      if (method === "HEAD") continue;
-      expectFailure(toApiResponse(response), 405);
-    }
-  });
-
-  it("for a body that is never read", async () => {
-    expectFailure(await app.call("/v1/jobs", { method: "POST", body: "{", key: agent.key }), 405);
+  it.each(["/health/live", "/health/ready", "/metrics"])("for %s", async (path) => {
+    const response = toApiResponse(await app.request(path, { method: "POST", key: agent.key }));
+    expectFailure(response, 405);
+    expect(response.headers.get("allow")).toBe("GET, HEAD");
   });
 });
 
@@ -150,36 +112,34 @@ describe("HEAD", () => {
   });
 });
 
-describe("500 for an unexpected error", () => {
-  // evidence: internal-error-cause-logged-only
-  it("does not reveal the cause, which is logged with the request_id", async () => {
-    const lines: Record<string, unknown>[] = [];
-    const logger = createLogger("error", {
-      write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>),
-    });
-    await using broken = await startTestApp({ WAYMARK_ROLE: "api" }, { logger });
-    const partner = await broken.createOrganization("agent");
-    const [number = ""] = await broken.createJobs(partner, [{ patch: { recipient_name: "Secret Name" } }]);
-    await broken.database.query(sql`alter table job add constraint no_gold check (labels <> 'gold')`);
-    // PostgreSQL's message of this error quotes the whole row.
-    expectFailure(await patchJob(broken, partner, number, { labels: "gold" }), 500);
-    expect(lines).toMatchObject([{ level: "error", err: { code: "23514" } }]);
-    await broken.database.query(sql`alter table job rename column weight to wait`);
-
-    const responses = [
-      await listJobs(broken, partner),
-      await getJob(broken, partner, number),
-      await patchJob(broken, partner, number, { labels: "Secret Label" }),
-      await patchBatch(broken, partner, [{ marking_number: number, labels: "Secret Label" }]),
-    ];
-    for (const response of responses) {
-      const error = expectFailure(response, 500);
-      expect(error.details).toBeNull();
-      expect(JSON.stringify(error)).not.toMatch(/weight|column|select|Secret|42703|postgres/i);
-      const line = lines.find((one) => one["request_id"] === response.body.request_id);
-      expect(line).toMatchObject({ err: { code: "42703", message: expect.stringContaining("weight") } });
-    }
-    expect(JSON.stringify(lines)).not.toMatch(/Secret/);
-    expectData(await broken.call("/v1/reference/statuses", { key: partner.key }));
+// evidence: internal-error-cause-logged-only
+it("500 for an unexpected error does not reveal the cause, which is logged with the request_id", async () => {
+  const lines: Record<string, unknown>[] = [];
+  const logger = createLogger("error", {
+    write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>),
   });
+  await using broken = await startTestApp({ WAYMARK_ROLE: "api" }, { logger });
+  const partner = await broken.createOrganization("agent");
+  const [number = ""] = await broken.createJobs(partner, [{ patch: { recipient_name: "Secret Name" } }]);
+  await broken.database.query(sql`alter table job add constraint no_gold check (labels <> 'gold')`);
+  // PostgreSQL's message of this error quotes the whole row.
+  expectFailure(await patchJob(broken, partner, number, { labels: "gold" }), 500);
+  expect(lines).toMatchObject([{ level: "error", err: { code: "23514" } }]);
+  await broken.database.query(sql`alter table job rename column weight to wait`);
+
+  const responses = [
+    await listJobs(broken, partner),
+    await getJob(broken, partner, number),
+    await patchJob(broken, partner, number, { labels: "Secret Label" }),
+    await patchBatch(broken, partner, [{ marking_number: number, labels: "Secret Label" }]),
+  ];
+  for (const response of responses) {
+    const error = expectFailure(response, 500);
+    expect(error.details).toBeNull();
+    expect(JSON.stringify(error)).not.toMatch(/weight|column|select|Secret|42703|postgres/i);
+    const line = lines.find((one) => one["request_id"] === response.body.request_id);
+    expect(line).toMatchObject({ err: { code: "42703", message: expect.stringContaining("weight") } });
+  }
+  expect(JSON.stringify(lines)).not.toMatch(/Secret/);
+  expectData(await broken.call("/v1/reference/statuses", { key: partner.key }));
 });

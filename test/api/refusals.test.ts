@@ -5,7 +5,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { generateKey } from "../../src/api-keys/format.ts";
 import { scopes, type Scope } from "../../src/api-keys/api.ts";
-import type { NewKey } from "../../src/api-keys/changes.ts";
 import { lockId } from "../../src/idempotency/service.ts";
 import { storeResponse } from "../../src/idempotency/stored-response.sql.ts";
 import { fromTypedId, newRequestId } from "../../src/core/ids.ts";
@@ -57,16 +56,9 @@ const testSideOf = ({ path }: DocumentedRequest) => (path.startsWith("/v1/test/"
 const keyFor = (request: DocumentedRequest): string => (testSideOf(request) ? testKey : agent.key);
 
 /** Creates another key of the same organisation. */
-async function createKey(key: Partial<NewKey> & { testSide?: "agent" | undefined }): Promise<string> {
-  const { text } = await app.keys.create({
-    organizationId: agent.id,
-    name: "refused",
-    createdBy: "test",
-    scopes,
-    ...key,
-  });
+async function createKey(key: Parameters<TestApp["createKey"]>[1]): Promise<string> {
   lastState = null;
-  return text;
+  return await app.createKey(agent.id, { scopes, ...key });
 }
 
 /** Counters follow the jobs; the others record the refused requests themselves. */
@@ -137,16 +129,17 @@ async function expectUnchangedState<Result>(run: () => Promise<Result>): Promise
 
 const secondsToWait = ({ headers }: ApiResponse): number => Number(headers.get("retry-after"));
 
-describe("401 with WWW-Authenticate", () => {
-  it.each(named(documentedRequests))("without a key, and with an unknown one: %s", async (_name, request) => {
+it.each(named(documentedRequests))(
+  "401 with WWW-Authenticate without a key, and with an unknown one: %s",
+  async (_name, request) => {
     const key = generateKey().text;
     for (const change of [{}, { key }]) {
       const response = await expectRefusal(401, () => send(app, request, change));
       expect(response.headers.get("www-authenticate")).toBe("Bearer");
       expect(JSON.stringify(response.body)).not.toContain(key);
     }
-  });
-});
+  },
+);
 
 describe("403", () => {
   const scoped = documentedRequests.flatMap((request) =>
@@ -189,35 +182,31 @@ describe("403", () => {
   });
 });
 
-describe("404", () => {
-  it.each(named(documentedRequests))(
-    "for an unknown path below, with and without a key: %s",
-    async (_name, request) => {
-      const path = `${request.path.replace(/\?.*/, "")}/a/b/c`;
-      await expectUnchangedState(async () => {
-        expectFailure(await send(app, request, { path, key: agent.key }), 404);
-        expectFailure(await send(app, request, { path }), 404);
-      });
-    },
-  );
-});
-
-describe("405 with Allow", () => {
-  it.each(Object.keys(paths))("for each other method: %s", async (path) => {
-    const documented = paths[path]!.map(({ method }) => method);
-    const key = keyFor(paths[path]![0]!);
-    const allowed = documented.includes("GET") ? [...documented, "HEAD"] : documented;
-    const others = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].filter(
-      (method) => !allowed.includes(method),
-    );
+it.each(named(documentedRequests))(
+  "404 for an unknown path below, with and without a key: %s",
+  async (_name, request) => {
+    const path = `${request.path.replace(/\?.*/, "")}/a/b/c`;
     await expectUnchangedState(async () => {
-      for (const method of others) {
-        const body = method === "GET" ? {} : { body: "{" };
-        const response = await app.call(path, { method, key, ...body });
-        expectFailure(response, 405);
-        expect(new Set(response.headers.get("allow")?.split(", "))).toEqual(new Set(allowed));
-      }
+      expectFailure(await send(app, request, { path, key: agent.key }), 404);
+      expectFailure(await send(app, request, { path }), 404);
     });
+  },
+);
+
+it.each(Object.keys(paths))("405 with Allow for each other method: %s", async (path) => {
+  const documented = paths[path]!.map(({ method }) => method);
+  const key = keyFor(paths[path]![0]!);
+  const allowed = documented.includes("GET") ? [...documented, "HEAD"] : documented;
+  const others = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].filter(
+    (method) => !allowed.includes(method),
+  );
+  await expectUnchangedState(async () => {
+    for (const method of others) {
+      const body = method === "GET" ? {} : { body: "{" };
+      const response = await app.call(path, { method, key, ...body });
+      expectFailure(response, 405);
+      expect(new Set(response.headers.get("allow")?.split(", "))).toEqual(new Set(allowed));
+    }
   });
 });
 
@@ -255,26 +244,23 @@ describe("an Idempotency-Key", () => {
   });
 });
 
-describe("413", () => {
-  it.each(named(withBody))("by the Content-Length, before the body is sent: %s", async (_name, request) => {
-    const { method, path } = request;
-    const headers = {
-      "content-type": "application/json",
-      "x-api-key": keyFor(request),
-      "content-length": String(2 ** 40),
-    };
-    const response = await expectRefusal(413, () =>
-      sendRawRequest(app.url, path, { method, headers, isUnfinished: true }),
-    );
-    expectToMatchContract(method, path, response);
-  });
+// evidence: body-limit-content-length
+it.each(named(withBody))("413 by the Content-Length, before the body is sent: %s", async (_name, request) => {
+  const { method, path } = request;
+  const headers = {
+    "content-type": "application/json",
+    "x-api-key": keyFor(request),
+    "content-length": String(2 ** 40),
+  };
+  const response = await expectRefusal(413, () =>
+    sendRawRequest(app.url, path, { method, headers, isUnfinished: true }),
+  );
+  expectToMatchContract(method, path, response);
 });
 
-describe("415", () => {
-  it.each(named(withBody))("for a body that is not application/json: %s", async (_name, request) => {
-    const headers = { "content-type": "text/plain" };
-    await expectRefusal(415, () => send(app, request, { key: keyFor(request), headers }));
-  });
+it.each(named(withBody))("415 for a body that is not application/json: %s", async (_name, request) => {
+  const headers = { "content-type": "text/plain" };
+  await expectRefusal(415, () => send(app, request, { key: keyFor(request), headers }));
 });
 
 describe("400", () => {
@@ -300,8 +286,9 @@ describe("400", () => {
   );
 });
 
-describe("429 with Retry-After", () => {
-  it.each(named(documentedRequests))("over the limit of the key: %s", async (_name, request) => {
+it.each(named(documentedRequests))(
+  "429 with Retry-After over the limit of the key: %s",
+  async (_name, request) => {
     const limit = { perSecond: 0.001, burst: 1 };
     const rateLimits = Object.fromEntries(rateLimitClasses.map((name) => [name, limit]));
     const key = await createKey({ rateLimits, testSide: testSideOf(request) });
@@ -309,8 +296,8 @@ describe("429 with Retry-After", () => {
     await send(app, request, { key, ...(request.body !== null && { body: "{" }) });
     const response = await expectRefusal(429, () => send(app, request, { key }));
     expect(secondsToWait(response)).toBeGreaterThan(900);
-  });
-});
+  },
+);
 
 describe("503 with Retry-After while PostgreSQL is unreachable", () => {
   let proxy: FaultProxy;
