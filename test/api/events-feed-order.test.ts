@@ -1,4 +1,4 @@
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { assignContractors, upsertRows } from "../../src/jobs/update/upsert.sql.ts";
 import { newUuid } from "../../src/core/ids.ts";
 import { systemActor } from "../../src/core/principal.ts";
@@ -7,14 +7,10 @@ import { expectData } from "../support/app/assertions.ts";
 import { waitForFeedEvents, getFeed, type FeedEvent } from "../support/app/feed-client.ts";
 import { patchJob } from "../support/app/job-client.ts";
 import { startTestApp } from "../support/app/app.fixture.ts";
-import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
+import { useSharedApp } from "../support/app/shared-app.ts";
 import { eventually } from "../support/eventually.ts";
 
-let app: SharedApp;
-
-beforeAll(async () => {
-  app = await sharedApp("api");
-});
+const { app } = useSharedApp();
 
 it("skips no event of a transaction that commits after later ones", async () => {
   const agent = await app.createOrganization("agent");
@@ -59,10 +55,7 @@ it("returns the very first events, even if the later has the smaller ID", async 
 
 it("returns each event once and each job's events in order to a reader that polls during writes", async () => {
   const agent = await app.createOrganization("agent");
-  const numbers = await app.createJobs(
-    agent,
-    Array.from({ length: 8 }, () => ({})),
-  );
+  const numbers = await app.createJobs(agent, 8);
   const read: FeedEvent[] = [];
   let after = "";
   const poll = async (): Promise<void> => {
