@@ -137,6 +137,16 @@ describe("401 with WWW-Authenticate: Bearer", () => {
   });
 });
 
+// Its cache: test/service/api-keys/verifier-cache.test.ts.
+it("403 for each key of a suspended organisation, until it is restored", async () => {
+  const partner = await app.createOrganization("agent");
+  const keys = [partner.key, await app.createKey(partner.id)];
+  await app.keys.setSuspended(partner.id, true);
+  for (const key of keys) expectFailure(await listJobs(app, { key }), 403, "suspended");
+  await app.keys.setSuspended(partner.id, false);
+  for (const key of keys) await eventually(async () => expectData(await listJobs(app, { key })));
+});
+
 // evidence: forwarded-for-ignored-without-proxy
 it("403 for a valid key outside its CIDR ranges, ignoring X-Forwarded-For unless TRUST_PROXY is set", async () => {
   const partner = await app.createOrganization("agent", { cidrs: ["203.0.113.0/24"] });
