@@ -84,21 +84,12 @@ describe("400 for a body that is not a JSON object in UTF-8", () => {
 });
 
 describe("415 for a body that is not application/json", () => {
-  it.each([
-    "text/plain",
-    "application/x-www-form-urlencoded",
-    "multipart/form-data; boundary=x",
-    "application/merge-patch+json",
-    "text/json",
-    "application/jsonx",
-    "application/json, text/plain",
-    "*/*",
-    "json",
-    "",
-    ";",
-  ])("for %j", async (type) => {
-    expectFailure(await send('{"weight":1}', { "content-type": type }), 415);
-  });
+  it.each(["application/merge-patch+json", "application/jsonx", "application/json, text/plain", "*/*", ""])(
+    "for %j",
+    async (type) => {
+      expectFailure(await send('{"weight":1}', { "content-type": type }), 415);
+    },
+  );
 
   it("without a Content-Type", async () => {
     const headers = { "x-api-key": agent.key, "content-length": "12" };

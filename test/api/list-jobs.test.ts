@@ -29,12 +29,10 @@ it("returns exactly the fields of Job, to the agent and the contractor", async (
   expect(expectData(await listJobs(app, contractor)).items).toEqual([job]);
 });
 
+/** Empty, repeated and undecodable ones: test/unit/api/query-string.test.ts. */
 describe("400 for a malformed parameter of GET /v1/jobs", () => {
   it.each([
     ["page=0", ["page"]],
-    ["page=1&page=1", ["page"]],
-    ["page=", ["page"]],
-    ["q=%FF", ["q"]],
     ["page=-1", ["page"]],
     ["page=1.0", ["page"]],
     ["page=2147483648", ["page"]],
