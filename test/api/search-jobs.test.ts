@@ -1,7 +1,6 @@
 /** `q` in REST and `search` in GraphQL return the same jobs. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { expectProblems } from "../support/app/assertions.ts";
-import { listJobs, markingNumbersOf, patchJob } from "../support/app/job-client.ts";
+import { listJobs, markingNumbersOf } from "../support/app/job-client.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
 import { useSharedApp } from "../support/app/shared-app.ts";
 import { graphql, queryData } from "../support/graphql/client.ts";
@@ -163,6 +162,7 @@ describe("a list of Marking Numbers", () => {
   });
 });
 
+/** Its limits: list-jobs.test.ts and test/service/jobs/filter-rejected.test.ts. */
 describe("a search", () => {
   it("finds and names only what the organisation can see", async () => {
     const list = `${own("priya")}\n${own("soren")}`;
@@ -177,26 +177,6 @@ describe("a search", () => {
       count: 2,
       notFound: [own("priya"), own("soren")],
     });
-  });
-
-  it("finds a job by its new values only, directly after a change", async () => {
-    const [number = ""] = await app.createJobs(agent, [
-      { patch: { recipient_contact: "+49 40 111 222 333" } },
-    ]);
-    expect(await inRest(agent, "040111222333")).toEqual([number]);
-    await patchJob(app, agent, number, { recipient_contact: "+49 40 999 888 777" });
-    expect(await inRest(agent, "040111222333")).toEqual([]);
-    expect(await inRest(agent, "040999888777")).toEqual([number]);
-  });
-
-  it.each([
-    ["256 characters", "x".repeat(256)],
-    ["10,000 characters", "x".repeat(10_000)],
-    ["U+0000", "a\0b"],
-  ])("returns 400 for %s", async (_what, text) => {
-    expectProblems(await listJobs(app, agent, new URLSearchParams({ q: text }).toString()), "query", ["q"]);
-    const { errors } = await graphql(app, SEARCH, { key: agent.key, variables: { text } });
-    expect(errors?.[0]?.extensions.problems).toMatchObject([{ field: "filter.search" }]);
   });
 
   it("counts 255 characters as people do", async () => {
