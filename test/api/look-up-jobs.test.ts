@@ -1,31 +1,28 @@
-/** POST /v1/jobs/lookup: up to 100 jobs by Marking Number, in one statement. */
+/** POST /v1/jobs/lookup. That it takes one statement: test/service/jobs/organization-names.test.ts. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { startAppInstance } from "../support/app/app-instance.ts";
-import { type SharedApp, useSharedApp } from "../support/app/shared-app.ts";
+import { useSharedApp } from "../support/app/shared-app.ts";
 import { expectData, expectProblems } from "../support/app/assertions.ts";
 import { getJob } from "../support/app/job-client.ts";
-import { startFaultProxy, withoutBackground } from "../support/database/fault-proxy.ts";
 
-const { app, agent, contractor } = useSharedApp();
-/** Jobs of the agent; every second one is assigned to the contractor. */
+const { app, agent } = useSharedApp();
+/** Of the jobs of the agent. */
 let numbers: string[];
 let foreign: string;
 
 beforeAll(async () => {
-  const jobs = Array.from({ length: 100 }, (_, index) => (index % 2 === 0 ? { contractor } : {}));
-  numbers = await app.createJobs(agent, jobs);
+  numbers = await app.createJobs(agent, 100);
   foreign = await app.createJob(await app.createOrganization("agent"));
 });
 
-function lookUp(markingNumbers: unknown, key = agent.key, api: Pick<SharedApp, "call"> = app) {
+function lookUp(markingNumbers: unknown) {
   const body = JSON.stringify({ marking_numbers: markingNumbers });
-  return api.call("/v1/jobs/lookup", { method: "POST", key, body });
+  return app.call("/v1/jobs/lookup", { method: "POST", key: agent.key, body });
 }
 
 type Items = ({ marking_number: string } | null)[];
 
-async function found(markingNumbers: readonly string[], key = agent.key): Promise<(string | null)[]> {
-  const { items } = expectData(await lookUp(markingNumbers, key)) as { items: Items };
+async function found(markingNumbers: readonly string[]): Promise<(string | null)[]> {
+  const { items } = expectData(await lookUp(markingNumbers)) as { items: Items };
   return items.map((job) => job && job.marking_number);
 }
 
@@ -70,21 +67,4 @@ it.each<[string, unknown, string[]]>([
   ],
 ])("400 for %s", async (_what, markingNumbers, fields) => {
   expectProblems(await lookUp(markingNumbers), "body", fields);
-});
-
-it("of 100 numbers takes one statement; if the key is not cached, another one reads the key", async () => {
-  await using proxy = await startFaultProxy(app.databaseUrl);
-  await using instance = await startAppInstance(proxy.url, { WAYMARK_ROLE: "api" });
-  const cold = await app.createKey(agent.id, { scopes: ["jobs:read"] });
-  const statementsOf = async (): Promise<string[]> => {
-    const start = proxy.statements.length;
-    expect(expectData(await lookUp(numbers, cold, instance)).items).toHaveLength(100);
-    return withoutBackground(proxy.statements.slice(start));
-  };
-  const [ofKey = "", ofJobs = "", ...others] = await statementsOf();
-  expect(ofKey).toContain("from api_key");
-  expect(ofJobs).toContain("job.marking_number = any(");
-  expect(others).toEqual([]);
-  // A cached key is read again after a second.
-  expect((await statementsOf()).filter((statement) => statement !== ofKey)).toEqual([ofJobs]);
 });
