@@ -1,5 +1,5 @@
 /** Job cursors: encoding, validation and length. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { listJobs } from "../../../src/jobs/list/list.sql.ts";
 import {
   jobCursor,
@@ -10,13 +10,9 @@ import {
 } from "../../../src/jobs/list/cursor.ts";
 import { encodeCursor } from "../../../src/core/cursor.ts";
 import { newUuid } from "../../../src/core/ids.ts";
-import { openJobReadFixture, type JobReadFixture } from "../../support/jobs/read.fixture.ts";
+import { useJobReadFixture } from "../../support/jobs/read.fixture.ts";
 
-let reads: JobReadFixture;
-beforeAll(async () => {
-  reads = await openJobReadFixture();
-});
-afterAll(() => reads[Symbol.asyncDispose]());
+const reads = useJobReadFixture();
 
 const orders = jobOrderFields.flatMap((field) => [
   { field, descending: false },

@@ -1,11 +1,11 @@
 /** Late jobs and the days of statistics around midnight in four time zones, with a fixed clock. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { addDays, startOfDay, today } from "../../../src/console/pages/jobs/job.due.ts";
 import type { Principal } from "../../../src/core/principal.ts";
 import { raw, sql } from "../../../src/core/postgres/sql.ts";
 import { jobStats } from "../../../src/jobs/counters/stats.sql.ts";
 import { filterToSql } from "../../../src/jobs/list/filter.sql.ts";
-import { openJobReadFixture, type JobReadFixture } from "../../support/jobs/read.fixture.ts";
+import { useJobReadFixture } from "../../support/jobs/read.fixture.ts";
 
 /** A day, and its first instant. The last two of each time zone follow or precede a change of the clocks. */
 const days = [
@@ -22,10 +22,9 @@ const days = [
 
 const millisecondBefore = (instant: string): string => new Date(Date.parse(instant) - 1).toISOString();
 
-let reads: JobReadFixture;
+const reads = useJobReadFixture();
 
 beforeAll(async () => {
-  reads = await openJobReadFixture();
   const instants = days.flatMap(([, , start]) => [millisecondBefore(start), start]);
   await reads.insert([
     ...days.map(([zone, day]) => ({
@@ -36,7 +35,6 @@ beforeAll(async () => {
   ]);
   await reads.database.query(sql`create schema clock`);
 });
-afterAll(() => reads[Symbol.asyncDispose]());
 
 /** The late jobs that `principal` sees when PostgreSQL's clock shows `now`. */
 async function lateAt(principal: Principal, now: string): Promise<string[]> {

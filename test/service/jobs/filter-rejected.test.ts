@@ -1,20 +1,18 @@
 /** Validation of job filters: invalid ones are rejected, and PostgreSQL accepts every valid one. */
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { createJobReferenceData } from "../../../src/jobs/reference-data.ts";
 import { filterLimits, validateFilter } from "../../../src/jobs/list/filter-validation.ts";
 import { filterToSql, type JobFilterTree } from "../../../src/jobs/list/filter.sql.ts";
 import { AppError, type Problem } from "../../../src/core/errors.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
-import { openJobReadFixture, type JobReadFixture } from "../../support/jobs/read.fixture.ts";
+import { useJobReadFixture } from "../../support/jobs/read.fixture.ts";
 
-let reads: JobReadFixture;
+const reads = useJobReadFixture();
 
 beforeAll(async () => {
-  reads = await openJobReadFixture();
   await reads.insert([{ weight: 1, scheduled_date: "2026-05-01" }, { weight: -1 }]);
 });
-afterAll(() => reads[Symbol.asyncDispose]());
 
 async function matching(condition: JobFilterTree): Promise<string[]> {
   const rows = await reads.database.query<{ id: string }>(

@@ -1,15 +1,12 @@
-/** Job filters in SQL, compared with a reference implementation in TypeScript. */
+/** Job filters in SQL, compared with a reference implementation in TypeScript, which takes due and late from the console. */
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { addDays, dueDay, isLate, today } from "../../../src/console/pages/jobs/job.due.ts";
 import { filterToSql, type JobFilterTree } from "../../../src/jobs/list/filter.sql.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
-import {
-  openJobReadFixture,
-  type JobReadFixture,
-  type JobTableRow,
-} from "../../support/jobs/read.fixture.ts";
+import { useJobReadFixture, type JobReadFixture, type JobTableRow } from "../../support/jobs/read.fixture.ts";
 
-let reads: JobReadFixture;
+const reads = useJobReadFixture();
 let jobs: JobTableRow[];
 
 const texts = Array.of(
@@ -36,9 +33,9 @@ const categories = {
   returning: "return",
   cancelled: "cancelled",
 } as const;
-const DAY_MS = 86_400_000;
-const today = new Date().toISOString().slice(0, 10);
-const dates = [-2, -1, 0, 1].map((days) => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10));
+const day = today();
+const dates = [addDays(day, -1), day, addDays(day, 1)];
+const datesOrNull = [null, ...dates];
 const instants = ["2026-05-01T00:00:00.000Z", "2026-05-01T00:00:00.001Z", "2026-05-02T12:30:00.250Z"];
 const numbers = [1, 2, 2.5, -3, 1e300];
 
@@ -52,11 +49,11 @@ function picker(): <Value>(values: readonly Value[]) => Value {
 }
 
 beforeAll(async () => {
-  reads = await openJobReadFixture();
   const { agent, otherAgent, contractor, otherContractor } = reads;
   const pick = picker();
   jobs = await reads.insert(
-    Array.from({ length: 60 }, (_, index) => ({
+    // Each status with each combination of dates.
+    Array.from({ length: 6 * 4 * 4 }, (_, index) => ({
       marking_number: `${pick(texts)}${index % 3 === 0 ? "" : "-"}${index}`,
       agent_id: pick([agent, otherAgent]).organizationId,
       contractor_id: pick([contractor.organizationId, otherContractor.organizationId, null]),
@@ -65,11 +62,11 @@ beforeAll(async () => {
       postal_code: pick([...texts, null]),
       recipient_name: pick([...texts, null, null]),
       delivery_address: pick(["1 Aa Street", "%", null]),
-      normalized_status: pick(statuses),
+      normalized_status: statuses[index % 6] as string,
       failure_reason: pick([...codes, null]),
       provider_status: pick([...codes, null]),
-      scheduled_date: pick([...dates, null]),
-      scheduled_delivery_date: pick([...dates, null, null, null]),
+      scheduled_date: datesOrNull[Math.floor(index / 6) % 4] as string | null,
+      scheduled_delivery_date: datesOrNull[Math.floor(index / 24)] as string | null,
       piece_quantity: pick([1, 2, 3, null]),
       weight: pick([...numbers, null]),
       scheduled_delivery_pending: pick([true, false]),
@@ -78,23 +75,21 @@ beforeAll(async () => {
     })),
   );
 });
-afterAll(() => reads[Symbol.asyncDispose]());
 
 /** The reference implementation of `filterToSql`. */
 function matches(condition: JobFilterTree, job: JobTableRow): boolean {
-  const { statusCategory, contractorId, agentId, isLate, search, and, or, not } = condition;
+  const { statusCategory, contractorId, agentId, search, and, or, not } = condition;
   const pending = condition.scheduledDeliveryPending ?? job.scheduled_delivery_pending;
   const isAssigned = job.contractor_id !== null;
-  const category = categories[job.normalized_status as keyof typeof categories];
   return (
     comparedColumns.every(([key, column]) => comparisonHolds(condition[key] as Comparison, job[column])) &&
-    comparisonHolds(condition.dueDate as Comparison, dueDateOf(job)) &&
-    (!statusCategory || statusCategory.includes(category)) &&
+    comparisonHolds(condition.dueDate as Comparison, dueDay(inConsole(job))) &&
+    (!statusCategory || statusCategory.includes(categoryOf(job))) &&
     pending === job.scheduled_delivery_pending &&
     (!contractorId || (job.contractor_id !== null && contractorId.includes(job.contractor_id))) &&
     (condition.hasContractor ?? isAssigned) === isAssigned &&
     (!agentId || agentId.includes(job.agent_id)) &&
-    (isLate ?? isJobLate(job)) === isJobLate(job) &&
+    (condition.isLate ?? isJobLate(job)) === isJobLate(job) &&
     (search === undefined || search === null || searchMatches(search, job)) &&
     (!and || and.every((inner) => matches(inner, job))) &&
     (!or || or.some((inner) => matches(inner, job))) &&
@@ -145,14 +140,13 @@ function comparisonHolds(comparison: Comparison, value: Scalar | null): boolean 
   );
 }
 
-const dueDateOf = (job: JobTableRow) => job.scheduled_delivery_date ?? job.scheduled_date;
-
-function isJobLate(job: JobTableRow): boolean {
-  const due = dueDateOf(job);
-  return (
-    due !== null && due < today && !["completed", "returning", "cancelled"].includes(job.normalized_status)
-  );
-}
+const categoryOf = (job: JobTableRow) => categories[job.normalized_status as keyof typeof categories];
+const inConsole = (job: JobTableRow) => ({
+  scheduledDate: job.scheduled_date,
+  scheduledDeliveryDate: job.scheduled_delivery_date,
+  status: { category: categoryOf(job).toUpperCase() as Uppercase<ReturnType<typeof categoryOf>> },
+});
+const isJobLate = (job: JobTableRow): boolean => isLate(inConsole(job), day);
 
 /** Without accents and phone numbers: `test/api/search-jobs.test.ts` has them. */
 function searchMatches(search: string, job: JobTableRow): boolean {
@@ -264,6 +258,13 @@ describe("a filter", () => {
       }),
       { numRuns: 600 },
     );
+  });
+
+  it("finds the jobs late that are late in the console", async () => {
+    const late = await matching({ isLate: true });
+    expect(late).toEqual(expected({ isLate: true }));
+    // Three unfinished categories: yesterday confirmed with any plan, or planned for yesterday and not confirmed.
+    expect(late).toHaveLength(3 * (4 + 1));
   });
 
   it.each([

@@ -1,5 +1,5 @@
 /** Batch look-ups of jobs, organisations and events: order of the results and visibility. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { feedCursor, readFeedCursor } from "../../../src/events/cursors.ts";
 import { createEventService, type EventService } from "../../../src/events/service.ts";
 import type { EventWithPosition } from "../../../src/events/history.sql.ts";
@@ -14,9 +14,9 @@ import { newUuid } from "../../../src/core/ids.ts";
 import { systemActor, type Principal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
-import { openJobReadFixture, principalNames, type JobReadFixture } from "../../support/jobs/read.fixture.ts";
+import { principalNames, useJobReadFixture } from "../../support/jobs/read.fixture.ts";
 
-let reads: JobReadFixture;
+const reads = useJobReadFixture();
 /** UUID by Marking Number. The agent's jobs: A (contractor), B (other contractor), C (unassigned); the other agent's: D (contractor). */
 let ids: Record<string, string>;
 let events: EventWithPosition[];
@@ -33,7 +33,6 @@ const numbers = ["D", "A", "none", "C", "B", "A"];
 let service: EventService;
 
 beforeAll(async () => {
-  reads = await openJobReadFixture();
   service = createEventService({ database: reads.database, clock: systemClock });
   const { database, agent, otherAgent, contractor, otherContractor } = reads;
   const upsert = (
@@ -70,7 +69,6 @@ beforeAll(async () => {
   );
   await waitUntilFeedIsComplete(database);
 });
-afterAll(() => reads[Symbol.asyncDispose]());
 
 describe.each(principalNames)("the %s", (name) => {
   const visible = (number: string): boolean => visibleJobs[name].includes(number);

@@ -1,5 +1,5 @@
 /** Keyset pagination of jobs: forward and backward, in every order. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { JobFilterTree } from "../../../src/jobs/list/filter.sql.ts";
 import { listJobs, type JobListPage } from "../../../src/jobs/list/list.sql.ts";
 import {
@@ -14,14 +14,13 @@ import { newUuid } from "../../../src/core/ids.ts";
 import type { Principal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import {
-  openJobReadFixture,
   canSee,
   principalNames,
-  type JobReadFixture,
+  useJobReadFixture,
   type JobTableRow,
 } from "../../support/jobs/read.fixture.ts";
 
-let reads: JobReadFixture;
+const reads = useJobReadFixture();
 let jobs: JobTableRow[];
 
 const orders = jobOrderFields.flatMap((field) => [
@@ -41,7 +40,6 @@ const conditions: JobFilterTree[] = [
 ];
 
 beforeAll(async () => {
-  reads = await openJobReadFixture();
   const { agent, otherAgent, contractor, otherContractor } = reads;
   const dates = [null, "2026-01-01", "2026-01-02", null, "9999-12-31", "2026-01-02", "2026-01-02"];
   // Few different times and dates, to get many ties and nulls.
@@ -59,7 +57,6 @@ beforeAll(async () => {
     })),
   );
 });
-afterAll(() => reads[Symbol.asyncDispose]());
 
 /** The ids in the expected order: by the field, then by id, nulls last in both directions. */
 function inOrder(rows: readonly JobTableRow[], { field, descending }: JobOrder): string[] {

@@ -1,5 +1,5 @@
 /** Job statistics, compared with sums computed in TypeScript. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { JobFilterTree } from "../../../src/jobs/list/filter.sql.ts";
 import {
   allGroupKeys,
@@ -9,14 +9,15 @@ import {
 } from "../../../src/jobs/counters/stats.sql.ts";
 import { AppError } from "../../../src/core/errors.ts";
 import {
-  openJobReadFixture,
   canSee,
+  openJobReadFixture,
   principalNames,
+  useJobReadFixture,
   type JobReadFixture,
   type JobTableRow,
 } from "../../support/jobs/read.fixture.ts";
 
-let reads: JobReadFixture;
+const reads = useJobReadFixture();
 let jobs: JobTableRow[];
 
 const statuses = {
@@ -30,7 +31,6 @@ const some = <Value>(values: readonly Value[], index: number): Value =>
   values[index % values.length] as Value;
 
 beforeAll(async () => {
-  reads = await openJobReadFixture();
   const { agent, otherAgent, contractor, otherContractor } = reads;
   jobs = await reads.insert(
     Array.from({ length: 80 }, (_, index) => ({
@@ -49,7 +49,6 @@ beforeAll(async () => {
     })),
   );
 });
-afterAll(() => reads[Symbol.asyncDispose]());
 
 const valueOf: Record<GroupKey, (job: JobTableRow) => string | null> = {
   STATUS: (job) => job.normalized_status,

@@ -1,5 +1,5 @@
 /** The numbers of today, compared with the lists that they link to and with counts in TypeScript, with a fixed clock. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { addDays, dueDay, today } from "../../../src/console/pages/jobs/job.due.ts";
 import type { Transaction } from "../../../src/core/postgres/transaction.ts";
 import type { Principal } from "../../../src/core/principal.ts";
@@ -7,12 +7,7 @@ import { raw, sql } from "../../../src/core/postgres/sql.ts";
 import { jobsToday, type TodayCounts } from "../../../src/jobs/counters/today.sql.ts";
 import type { JobFilterTree } from "../../../src/jobs/list/filter.sql.ts";
 import { listJobs } from "../../../src/jobs/list/list.sql.ts";
-import {
-  canSee,
-  openJobReadFixture,
-  type JobReadFixture,
-  type JobTableRow,
-} from "../../support/jobs/read.fixture.ts";
+import { canSee, useJobReadFixture, type JobTableRow } from "../../support/jobs/read.fixture.ts";
 
 /** The 29th in UTC and in Los Angeles, the 30th in Auckland. */
 const NOW = "2026-11-29T12:00:00.000Z";
@@ -29,14 +24,13 @@ const viewers = [
   "operator",
 ] as const;
 
-let reads: JobReadFixture;
+const reads = useJobReadFixture();
 let jobs: JobTableRow[];
 
 const some = <Value>(values: readonly Value[], index: number): Value =>
   values[index % values.length] as Value;
 
 beforeAll(async () => {
-  reads = await openJobReadFixture();
   const { agent, otherAgent, contractor, otherContractor, testAgent } = reads;
   const days = [-2, -1, 0, 1].map((offset) => addDays(DAY, offset));
   jobs = await reads.insert(
@@ -54,7 +48,6 @@ beforeAll(async () => {
     as $$ select '${NOW}'::timestamptz $$`)}`,
   );
 });
-afterAll(() => reads[Symbol.asyncDispose]());
 
 /** Runs `work` while PostgreSQL's clock shows NOW. */
 async function atNow<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {

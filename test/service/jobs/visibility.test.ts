@@ -1,24 +1,22 @@
 /** The visibility rule as an SQL condition, as a MikroORM filter and in TypeScript: all three select the same jobs. */
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { Job } from "../../../src/jobs/entity.ts";
 import { visibleTo } from "../../../src/jobs/visibility.sql.ts";
 import { newUuid } from "../../../src/core/ids.ts";
 import { organizationTypes, systemActor, type Principal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
-import { canSee, openJobReadFixture, type JobReadFixture } from "../../support/jobs/read.fixture.ts";
+import { canSee, useJobReadFixture } from "../../support/jobs/read.fixture.ts";
 
-let reads: JobReadFixture;
+const reads = useJobReadFixture();
 let organizationIds: string[];
 
 beforeAll(async () => {
-  reads = await openJobReadFixture();
   const { agent, otherAgent, contractor, otherContractor, outsider, testAgent } = reads;
   organizationIds = [agent, otherAgent, contractor, otherContractor, outsider, testAgent].map(
     (one) => one.organizationId,
   );
 });
-afterAll(() => reads[Symbol.asyncDispose]());
 
 const index = (max: number) => fc.nat({ max });
 const TEST_AGENT = 5;

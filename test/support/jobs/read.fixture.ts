@@ -1,4 +1,5 @@
 /** A database with organisations that can see different jobs, for tests of job queries. */
+import { afterAll, beforeAll } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
 import { rebuildCounters } from "../../../src/jobs/counters/counters.sql.ts";
 import { openDatabase } from "../../../src/core/postgres/database.ts";
@@ -37,6 +38,16 @@ export interface JobTableRow {
 }
 
 export type JobReadFixture = Awaited<ReturnType<typeof openJobReadFixture>>;
+
+/** Call once per test file, outside tests: registers the hooks for set-up and clean-up. Later hooks and tests can use the result. */
+export function useJobReadFixture(): JobReadFixture {
+  const fixture = {} as JobReadFixture;
+  beforeAll(async () => {
+    Object.assign(fixture, await openJobReadFixture());
+  });
+  afterAll(() => fixture[Symbol.asyncDispose]());
+  return fixture;
+}
 
 export const principalNames = [
   "agent",
