@@ -1,26 +1,20 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { newestChange } from "../../../src/events/newest-change.sql.ts";
 import { upsertRows } from "../../../src/jobs/update/upsert.sql.ts";
 import { systemActor, type OrganizationPrincipal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
-import {
-  newMarkingNumber,
-  openJobServiceFixture,
-  type JobServiceFixture,
-} from "../../support/jobs/service.fixture.ts";
+import { newMarkingNumber, useJobServiceFixture } from "../../support/jobs/service.fixture.ts";
 
-let services: JobServiceFixture;
+const services = useJobServiceFixture();
 let agent: OrganizationPrincipal;
 let contractor: OrganizationPrincipal;
 
 beforeAll(async () => {
-  services = await openJobServiceFixture();
   [agent, contractor] = await Promise.all([
     services.createOrganization("agent"),
     services.createOrganization("contractor"),
   ]);
 });
-afterAll(() => services[Symbol.asyncDispose]());
 
 /** Creates a job of the agent and returns the transaction id. */
 async function change(contractorId?: string): Promise<bigint> {

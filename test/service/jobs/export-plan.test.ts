@@ -1,11 +1,10 @@
 /** The cost of an export: each page is read where the previous one ended. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { exportJobs } from "../../../src/jobs/import-export/export.ts";
 import type { JobFilterTree } from "../../../src/jobs/list/filter.sql.ts";
-import type { Transaction } from "../../../src/core/postgres/transaction.ts";
 import { systemPrincipal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
-import { openJobServiceFixture, type JobServiceFixture } from "../../support/jobs/service.fixture.ts";
+import { rowsRead, useJobServiceFixture } from "../../support/jobs/service.fixture.ts";
 import { insertMany } from "../../support/database/test-database.ts";
 
 const ORGANIZATIONS = 50;
@@ -13,9 +12,8 @@ const JOBS = 40_000;
 /** The jobs of the largest agent, and as many of the largest contractor. */
 const LARGEST = 12_000;
 
-let services: JobServiceFixture;
+const services = useJobServiceFixture();
 beforeAll(async () => {
-  services = await openJobServiceFixture();
   const { database } = services;
   await database.query(sql`
     insert into organization (id, name, type)
@@ -34,15 +32,6 @@ beforeAll(async () => {
   );
   await database.query(sql`analyze job`);
 });
-afterAll(() => services[Symbol.asyncDispose]());
-
-/** The rows of jobs that this connection has read since it last reported them. */
-async function rowsRead(tx: Transaction): Promise<number> {
-  const [job] = await tx.query<{ read: number }>(
-    sql`select (seq_tup_read + idx_tup_fetch)::int as read from pg_stat_xact_user_tables where relname = 'job'`,
-  );
-  return job?.read ?? 0;
-}
 
 it.each([
   ["all jobs", null, JOBS],

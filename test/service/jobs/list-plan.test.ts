@@ -1,39 +1,32 @@
-/** The cost of a list by several statuses: it reads no jobs of other statuses. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+/** The cost of a list by several statuses, and of an update: they read no other jobs. */
+import { beforeAll, expect, it } from "vitest";
 import { listJobs, type JobListQuery } from "../../../src/jobs/list/list.sql.ts";
-import type { Transaction } from "../../../src/core/postgres/transaction.ts";
+import { updateRows } from "../../../src/jobs/update/update-and-fan-out.sql.ts";
 import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
-import { openJobServiceFixture, type JobServiceFixture } from "../../support/jobs/service.fixture.ts";
+import { bulkOptions, rowsRead, useJobServiceFixture } from "../../support/jobs/service.fixture.ts";
 import { insertMany } from "../../support/database/test-database.ts";
 
+/** Enough that the index is faster for 100 jobs, but few enough that the planner could choose a sequential scan. */
 const JOBS = 6_000;
 
-let services: JobServiceFixture;
+const services = useJobServiceFixture();
 let agent: OrganizationPrincipal;
 beforeAll(async () => {
-  services = await openJobServiceFixture();
   agent = await services.createOrganization("agent");
   // The oldest 30 jobs have failed, and the others are completed.
   await insertMany(
     services.database,
     JOBS,
     (numbers) => sql`
-    insert into job (id, marking_number, agent_id, normalized_status, created_at)
-    select gen_random_uuid(), 'LIST-' || n, ${agent.organizationId},
-      case when n <= 30 then 'failed' else 'completed' end, now() - (${JOBS} - n) * interval '1 s'
+    insert into job (id, marking_number, agent_id, normalized_status, created_at, recipient_name, delivery_address, instructions)
+    select gen_random_uuid(), 'PLAN-' || n, ${agent.organizationId},
+      case when n <= 30 then 'failed' else 'completed' end, now() - (${JOBS} - n) * interval '1 s',
+      repeat('r', 60), repeat('d', 120), repeat('i', 120)
     from ${numbers} n`,
   );
   await services.database.query(sql`analyze job`);
 });
-afterAll(() => services[Symbol.asyncDispose]());
-
-/** The rows of jobs that this connection has read since it last reported them. */
-async function rowsRead(tx: Transaction): Promise<number> {
-  const [job] = await tx.query<{ read: number }>(sql`
-    select (seq_tup_read + idx_tup_fetch)::int as read from pg_stat_xact_user_tables where relname = 'job'`);
-  return job?.read ?? 0;
-}
 
 it.each<[string, JobListQuery["filter"], number]>([
   ["several statuses", { normalizedStatus: { in: ["failed", "on_hold"] } }, 10],
@@ -55,4 +48,17 @@ it.each<[string, JobListQuery["filter"], number]>([
     });
     expect(read).toBeLessThan(100);
   }
+});
+
+it.each([1, 100])("an update of %i jobs uses the index on Marking Numbers", async (count) => {
+  const updates = Array.from({ length: count }, (_, index) => ({
+    markingNumber: `PLAN-${index * 50 + 1}`,
+    patch: { weight: count },
+  }));
+  await services.database.transaction(async (tx) => {
+    const before = await rowsRead(tx);
+    const outcomes = await updateRows(tx, agent, updates, bulkOptions);
+    expect(outcomes.filter(({ kind }) => kind === "updated")).toHaveLength(count);
+    expect((await rowsRead(tx)) - before).toBeLessThan(JOBS / 2);
+  });
 });

@@ -1,24 +1,18 @@
 /** The cost of a search: the index finds the jobs of the organisation, also with the generic plans of the service. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { listJobs, type JobListQuery } from "../../../src/jobs/list/list.sql.ts";
 import { rebuildCounters } from "../../../src/jobs/counters/counters.sql.ts";
-import type { Transaction } from "../../../src/core/postgres/transaction.ts";
 import type { OrganizationPrincipal, Principal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
-import {
-  openJobServiceFixture,
-  operatorPrincipal,
-  type JobServiceFixture,
-} from "../../support/jobs/service.fixture.ts";
+import { operatorPrincipal, rowsRead, useJobServiceFixture } from "../../support/jobs/service.fixture.ts";
 import { insertMany } from "../../support/database/test-database.ts";
 
 /** Of each of five agents. */
 const JOBS = 3_000;
 
-let services: JobServiceFixture;
+const services = useJobServiceFixture();
 let agent: OrganizationPrincipal;
 beforeAll(async () => {
-  services = await openJobServiceFixture();
   const agents = await Promise.all(Array.from({ length: 5 }, () => services.createOrganization("agent")));
   agent = agents[0] as OrganizationPrincipal;
   const ids = agents.map(({ organizationId }) => organizationId);
@@ -35,14 +29,6 @@ beforeAll(async () => {
   await services.database.query(sql`analyze job`);
   await services.database.query(sql`analyze job_search`);
 });
-afterAll(() => services[Symbol.asyncDispose]());
-
-/** The rows of `table` that this connection has read in the transaction. */
-async function rowsRead(tx: Transaction, table: "job" | "job_search"): Promise<number> {
-  const [row] = await tx.query<{ read: number }>(sql`
-    select (seq_tup_read + idx_tup_fetch)::int as read from pg_stat_xact_user_tables where relname = ${table}`);
-  return row?.read ?? 0;
-}
 
 async function search(principal: Principal, text: string, page: JobListQuery["page"]) {
   return await services.database.transaction(async (tx) => {

@@ -1,16 +1,10 @@
 /** The operators' job service on a new database with an agent and a contractor. */
-import { afterAll, beforeAll, beforeEach } from "vitest";
+import { beforeAll, beforeEach } from "vitest";
 import type { BulkOptions, ItemResult } from "../../../src/jobs/update/bulk.ts";
 import type { NewJob } from "../../../src/jobs/operator.service.ts";
 import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
-import {
-  newMarkingNumber,
-  openJobServiceFixture,
-  operatorPrincipal,
-  bulkOptions,
-  type JobServiceFixture,
-} from "./service.fixture.ts";
+import { newMarkingNumber, operatorPrincipal, bulkOptions, useJobServiceFixture } from "./service.fixture.ts";
 
 export interface StoredEvent {
   type: string;
@@ -26,15 +20,13 @@ export const sortedOrganizationIds = (...principals: OrganizationPrincipal[]): s
 
 /** Call once per test file, outside tests: registers the hooks for set-up and clean-up. */
 export function useOperatorJobFixture() {
-  let services: JobServiceFixture;
+  const services = useJobServiceFixture();
   let agent: OrganizationPrincipal;
   let contractor: OrganizationPrincipal;
   beforeAll(async () => {
-    services = await openJobServiceFixture();
     agent = await services.createOrganization("agent");
     contractor = await services.createOrganization("contractor");
   });
-  afterAll(() => services[Symbol.asyncDispose]());
   beforeEach(() => {
     services.notifications.workers = 0;
     services.notifications.organizationIds = [];

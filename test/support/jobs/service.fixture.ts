@@ -1,5 +1,6 @@
 /** The job services on a new database, with recorded notifications and an endpoint for all events in each organisation. */
 import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
 import type { BulkOptions, ItemResult } from "../../../src/jobs/update/bulk.ts";
 import { createJobReferenceData } from "../../../src/jobs/reference-data.ts";
@@ -7,7 +8,7 @@ import { OperatorJobService } from "../../../src/jobs/operator.service.ts";
 import { JobService } from "../../../src/jobs/service.ts";
 import { upsertRows, type JobUpsert } from "../../../src/jobs/update/upsert.sql.ts";
 import { OrganizationService } from "../../../src/organizations/service.ts";
-import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
+import { openDatabase, type Database, type Queryable } from "../../../src/core/postgres/database.ts";
 import { newUuid } from "../../../src/core/ids.ts";
 import {
   systemActor,
@@ -42,6 +43,23 @@ export function summarizeOutcomes(results: readonly ItemResult[]): string[] {
   return results.map((result) =>
     result.outcome === "failed" ? result.failure.code.replace("Exception", "") : result.outcome,
   );
+}
+
+/** Call once per test file, outside tests: registers the hooks for set-up and clean-up. Later hooks and tests can use the result. */
+export function useJobServiceFixture(): JobServiceFixture {
+  const fixture = {} as JobServiceFixture;
+  beforeAll(async () => {
+    Object.assign(fixture, await openJobServiceFixture());
+  });
+  afterAll(() => fixture[Symbol.asyncDispose]());
+  return fixture;
+}
+
+/** The rows of `table` that this connection has read in the transaction `tx`. */
+export async function rowsRead(tx: Queryable, table: "job" | "job_search" = "job"): Promise<number> {
+  const [row] = await tx.query<{ read: number }>(sql`
+    select (seq_tup_read + idx_tup_fetch)::int as read from pg_stat_xact_user_tables where relname = ${table}`);
+  return row?.read ?? 0;
 }
 
 export async function openJobServiceFixture() {
