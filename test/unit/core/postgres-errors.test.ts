@@ -46,12 +46,12 @@ describe("toUnavailable returns a 503 with Retry-After and without the cause's m
     "EHOSTUNREACH",
     "ENETUNREACH",
     "ENETDOWN",
+    // Resources that this process lacks.
+    "EMFILE",
+    "ENFILE",
+    "ENOBUFS",
+    "EADDRNOTAVAIL",
   ])("%s of the connection", (code) => expectUnavailable(failure(code)));
-
-  it.each(["EMFILE", "ENFILE", "ENOBUFS", "EADDRNOTAVAIL"])(
-    "%s, a resource that this process lacks",
-    (code) => expectUnavailable(failure(code)),
-  );
 
   it.each(["ENOENT", "EACCES"])("%s of a Unix socket", (code) =>
     expectUnavailable(failure(code, { syscall: "connect" })),

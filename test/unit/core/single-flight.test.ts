@@ -16,16 +16,6 @@ function createCountedLoader(ttlMs: number) {
   return { load, calls, advance: (ms: number) => void (nowMs += ms) };
 }
 
-it("shares one call among concurrent callers", async () => {
-  const { load, calls } = createCountedLoader(0);
-  const results = Promise.all([load(), load(), load()]);
-  expect(calls).toHaveLength(1);
-  calls[0]?.resolve(1);
-  expect(await results).toEqual([1, 1, 1]);
-  void load();
-  expect(calls).toHaveLength(2);
-});
-
 it("caches a result for its TTL, counted from when the call ended", async () => {
   const { load, calls, advance } = createCountedLoader(250);
   const first = load();

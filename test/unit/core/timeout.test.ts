@@ -6,19 +6,10 @@ const fail = (): never => {
   throw new Error("too late");
 };
 
-it("returns the result of work that is fast enough", async () => {
+it("has the result or the error of work that is fast enough, and else those of onTimeout", async () => {
   expect(await withTimeout(Promise.resolve(1), 60_000, fail)).toBe(1);
-});
-
-it("passes on the error of work that is fast enough", async () => {
   await expect(withTimeout(Promise.reject(new Error("no")), 60_000, fail)).rejects.toThrow("no");
-});
-
-it("returns the result of onTimeout after the time limit", async () => {
   expect(await withTimeout(pending, 1, () => 2)).toBe(2);
-});
-
-it("rejects if onTimeout throws", async () => {
   await expect(withTimeout(pending, 1, fail)).rejects.toThrow("too late");
 });
 

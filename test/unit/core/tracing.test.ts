@@ -1,8 +1,6 @@
-/** Parsing and settings of tracing, and its behaviour with an unreachable or unresponsive collector. */
+/** Parsing of tracing, and its behaviour with an unreachable or unresponsive collector. */
 import type { Span } from "@opentelemetry/api";
 import { describe, expect, it } from "vitest";
-import { toConfig } from "../../../src/config/config.ts";
-import { readEnv } from "../../../src/config/env.ts";
 import { createLogger } from "../../../src/core/logger.ts";
 import {
   describeStatement,
@@ -85,40 +83,6 @@ describe("describeStatement", () => {
   });
 });
 
-const tracingOf = (env: Record<string, string>) => toConfig(readEnv(env)).tracing;
-
-describe("the tracing settings", () => {
-  const OTEL_EXPORTER_OTLP_ENDPOINT = "http://collector:4318/";
-
-  it("turn tracing off without a collector", () => {
-    expect(tracingOf({ OTEL_TRACES_SAMPLER: "always_on", OTEL_SERVICE_NAME: "x" })).toBeNull();
-  });
-
-  it("append /v1/traces to the base endpoint, and use the traces endpoint unchanged", () => {
-    const tracesUrl = "https://traces.example.com/in?team=1";
-    expect(tracingOf({ OTEL_EXPORTER_OTLP_ENDPOINT })?.url).toBe("http://collector:4318/v1/traces");
-    const OTEL_EXPORTER_OTLP_TRACES_ENDPOINT = tracesUrl;
-    expect(tracingOf({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT })?.url).toBe(
-      tracesUrl,
-    );
-  });
-
-  it.each([
-    [{}, 1],
-    [{ OTEL_TRACES_SAMPLER_ARG: "0.25" }, 0.25],
-    [{ OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.5" }, 0.5],
-    [{ OTEL_TRACES_SAMPLER: "parentbased_always_on", OTEL_TRACES_SAMPLER_ARG: "0.5" }, 1],
-    [{ OTEL_TRACES_SAMPLER: "always_off" }, 0],
-  ])("%j sample a share of %d", (env, ratio) => {
-    expect(tracingOf({ OTEL_EXPORTER_OTLP_ENDPOINT, ...env })?.ratio).toBe(ratio);
-  });
-
-  it("are reported without the value of invalid headers", () => {
-    const headers = { OTEL_EXPORTER_OTLP_HEADERS: "x-key: hush-hush" };
-    expect(() => readEnv(headers)).toThrow(/OTEL_EXPORTER_OTLP_HEADERS: (?!.*hush)/);
-  });
-});
-
 /** Creates `count` spans of one trace. */
 function createSpans(count: number): void {
   const root = startTrace("root") as Span;
@@ -164,15 +128,6 @@ describe("a span", () => {
     expect(await loop).toEqual([null, {}]);
     await tracing[Symbol.asyncDispose]();
     expect(collector.spans().map(({ name }) => name)).toEqual(["request"]);
-  });
-
-  it("that is queued when tracing is disposed is exported", async () => {
-    await using collector = await startTraceCollector();
-    const tracing = openTracingTo(collector);
-    createSpans(1_200);
-    await tracing[Symbol.asyncDispose]();
-    expect(collector.spans()).toHaveLength(1_200);
-    expect(await countSpans(tracing)).toEqual({ exported: 1_200, dropped: 0 });
   });
 });
 

@@ -42,49 +42,30 @@ describe("textValue", () => {
   });
 });
 
-describe("markingNumberValue", () => {
-  it("accepts text of 1 to 120 code points", () => {
-    for (const value of ["x", " ", "📦".repeat(120)]) expect(accepts(markingNumberValue, value)).toBe(true);
-    for (const value of ["", "x".repeat(121), "📦".repeat(121), "\0", 1])
-      expect(accepts(markingNumberValue, value)).toBe(false);
-  });
-});
-
-describe("integerValue", () => {
-  // evidence: integer-range
-  it("accepts integers from its minimum to 2147483647", () => {
-    for (const value of [1, 2_147_483_647, 1.0]) expect(accepts(integerValue(1), value)).toBe(true);
-    for (const value of [
-      0,
-      -0,
-      -1,
-      1.5,
-      2_147_483_648,
-      2 ** 53,
-      Number.NaN,
-      Number.POSITIVE_INFINITY,
-      "1",
-      null,
-      true,
-      1n,
-    ]) {
-      expect(accepts(integerValue(1), value)).toBe(false);
-    }
-  });
-});
-
-describe("numberValue", () => {
-  it("accepts finite numbers", () => {
-    fc.assert(fc.property(fc.double(), (value) => accepts(numberValue, value) === Number.isFinite(value)));
-    for (const value of ["1", null, [], true, 1n]) expect(accepts(numberValue, value)).toBe(false);
-  });
-});
-
-describe("booleanValue", () => {
-  it("accepts true and false", () => {
-    for (const value of [true, false]) expect(accepts(booleanValue, value)).toBe(true);
-    for (const value of ["true", 1, 0, null, undefined]) expect(accepts(booleanValue, value)).toBe(false);
-  });
+// evidence: integer-range
+it.each<[string, Parameters<typeof accepts>[0], unknown[], unknown[]]>([
+  [
+    "a Marking Number",
+    markingNumberValue,
+    ["x", " ", "📦".repeat(120)],
+    ["", "x".repeat(121), "📦".repeat(121), "\0", 1],
+  ],
+  [
+    "an integer from 1",
+    integerValue(1),
+    [1, 2_147_483_647],
+    [0, -0, -1, 1.5, 2_147_483_648, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY, "1", null, true, 1n],
+  ],
+  [
+    "a number",
+    numberValue,
+    [0, -1.5, 5e-324, Number.MAX_VALUE],
+    [Number.NaN, Number.NEGATIVE_INFINITY, "1", null, [], true, 1n],
+  ],
+  ["a boolean", booleanValue, [true, false], ["true", 1, 0, null, undefined]],
+])("%s is not coerced from other values", (_name, schema, accepted, rejected) => {
+  expect(accepted.filter((value) => !accepts(schema, value))).toEqual([]);
+  expect(rejected.filter((value) => accepts(schema, value))).toEqual([]);
 });
 
 describe("dateValue", () => {
