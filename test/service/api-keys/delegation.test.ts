@@ -377,10 +377,7 @@ describe("a key that revokes a key", () => {
 /** Creates a key of an organisation that has 99 others. */
 async function full(): Promise<ApiKeyPrincipal> {
   const asking = await partner();
-  await database.query(sql`
-    insert into api_key (id, prefix, secret_hash, organization_id, name, scopes, created_by)
-    select gen_random_uuid(), 'wmk_' || substr(md5(random()::text), 1, 12), '', ${asking.organizationId}, 'filler', '{jobs:read}', 'test'
-    from generate_series(1, 99)`);
+  await insertKeys(asking, { count: 99, name: "filler" });
   return asking;
 }
 

@@ -69,11 +69,14 @@ interface OpenLog {
   readonly dropped: () => Promise<number>;
 }
 
+/** The log ends with the test. */
 async function openLog(on = database): Promise<OpenLog> {
   const registry = new Registry();
   const parts = { registry, logger: createLogger("silent"), retentionDays: 30 };
+  const log = await openRequestLog({ database: on, ...parts });
+  onTestFinished(() => log[Symbol.asyncDispose]());
   return {
-    log: await openRequestLog({ database: on, ...parts }),
+    log,
     async dropped() {
       const metric = await registry.getSingleMetric("waymark_request_log_entries_dropped_total")?.get();
       return metric?.values[0]?.value ?? 0;
@@ -109,14 +112,12 @@ describe("writing", () => {
       { key_id: keyId, succeeded: 150, refused: 75, failed: 75, duration_ms: 450 },
       { key_id: otherKeyId, succeeded: 1, refused: 0, failed: 0, duration_ms: 1.5 },
     ]);
-    await log[Symbol.asyncDispose]();
   });
 
   it("happens within seconds without a flush", async () => {
     const { log } = await openLog();
     log.record(ended());
     await expect.poll(() => countOf("request_log")).toBe(1);
-    await log[Symbol.asyncDispose]();
   });
 
   it("counts no request twice if the statement's result was lost", async () => {
@@ -137,7 +138,6 @@ describe("writing", () => {
           for (const id of order) log.record(ended({ organizationId: id }));
           await log.flush();
         }
-        await log[Symbol.asyncDispose]();
       }),
     );
     expect(await countOf("request_log")).toBe(800);
@@ -171,7 +171,6 @@ describe("writing", () => {
         length: 1_000,
       },
     ]);
-    await log[Symbol.asyncDispose]();
   });
 });
 
@@ -196,7 +195,6 @@ describe("a flood of failed requests of one partner", () => {
     const withBody = await countOf("request_log where request_body is not null");
     expect(withBody).toBeGreaterThanOrEqual(1_001);
     expect(withBody).toBeLessThan(1_050);
-    await log[Symbol.asyncDispose]();
   });
 });
 
@@ -219,7 +217,6 @@ describe("while PostgreSQL is unavailable", () => {
     });
     expect(await dropped()).toBe(7);
     expect(await usage()).toMatchObject([{ succeeded: 20_000 }]);
-    await log[Symbol.asyncDispose]();
   });
 
   it("a stopping process does not wait for it, and counts lost entries", async () => {
@@ -274,7 +271,6 @@ describe("a key's requests", () => {
       items: [],
       hasMore: false,
     });
-    await log[Symbol.asyncDispose]();
   });
 });
 
@@ -287,7 +283,6 @@ describe("daily partitions", () => {
     const { log } = await openLog();
     const made = await days();
     for (const agoDays of [1, 0, -1, -2, -3, -4, -5, -6, -7]) expect(made).toContain(dayOf(agoDays));
-    await log[Symbol.asyncDispose]();
   });
 
   it("are dropped with their counters after the retention time", async () => {
@@ -301,7 +296,6 @@ describe("daily partitions", () => {
     expect(await log.purgeExpired()).toContain(`request_log_${dayOf(31)}`);
     expect(await countOf("request_log")).toBe(1);
     expect(await usage()).toHaveLength(1);
-    await log[Symbol.asyncDispose]();
   });
 
   // evidence: clock-ahead-request-log-kept
@@ -312,7 +306,6 @@ describe("daily partitions", () => {
     setDateOffset(31 * DAY_MS);
     expect(await log.purgeExpired().finally(() => setDateOffset(0))).not.toContain(`request_log_${dayOf(0)}`);
     expect(await countOf("request_log")).toBe(1);
-    await log[Symbol.asyncDispose]();
   });
 
   it("are searched by index with every filter", async () => {
@@ -351,6 +344,5 @@ describe("daily partitions", () => {
     expect(await planOf({ requestId }, null)).toMatch(/Index Scan/);
     // A request's id determines its day.
     expect(plans[1]?.match(/request_log_\d+ log/g)).toHaveLength(1);
-    await log[Symbol.asyncDispose]();
   });
 });
