@@ -149,32 +149,23 @@ describe("idempotency records", () => {
 });
 
 it("purges only API keys that ended before the retention period", async () => {
-  const organization = await app.createOrganization("agent");
-  const names = ["revoked long ago", "expired long ago", "revoked today", "expired today", "ends later"];
-  const ids = new Map<string, string>();
-  for (const name of names)
-    ids.set(
-      name,
-      (await app.keys.create({ organizationId: organization.id, name, createdBy: "test" })).key.id,
-    );
-  const end = (name: string, column: Sql, days: number) =>
-    app.database.query(
-      sql`update api_key set ${column} = now() + make_interval(days => ${days}) where id = ${ids.get(name)}`,
-    );
-  await end("revoked long ago", sql`revoked_at`, -8);
-  await end("revoked long ago", sql`expires_at`, 30);
-  await end("expired long ago", sql`expires_at`, -8);
-  await end("revoked today", sql`revoked_at`, -6);
-  await end("expired today", sql`expires_at`, -6);
-  await end("ends later", sql`expires_at`, 8);
+  const { id: organizationId } = await app.createOrganization("agent");
+  const endsInDays: Record<string, [revoked: number | null, expired: number | null]> = {
+    "revoked long ago": [-8, 30],
+    "expired long ago": [null, -8],
+    "revoked today": [-6, null],
+    "expired today": [null, -6],
+    "ends later": [null, 8],
+  };
+  for (const [name, [revoked, expired]] of Object.entries(endsInDays)) {
+    const { key } = await app.keys.create({ organizationId, name, createdBy: "test" });
+    await app.database.query(sql`
+      update api_key set revoked_at = now() + make_interval(days => ${revoked}),
+        expires_at = now() + make_interval(days => ${expired}) where id = ${key.id}`);
+  }
   await purgeEndedKeys(app.database, 7);
-  const remaining = await app.keys.list(organization.id);
-  expect(remaining.map(({ name }) => name).toSorted()).toEqual([
-    "ends later",
-    "expired today",
-    "revoked today",
-    "test",
-  ]);
+  const remaining = (await app.keys.list(organizationId)).map(({ name }) => name);
+  expect(remaining.toSorted()).toEqual(["ends later", "expired today", "revoked today", "test"]);
 });
 
 // evidence: account-requests-purged

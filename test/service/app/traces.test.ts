@@ -80,8 +80,8 @@ async function changeJob(init?: { headers?: Record<string, string> }) {
 }
 
 describe("the trace of a change", () => {
-  it("contains request, event, delivery and attempt, each a child of the one before, and the SQL of the request", async () => {
-    const { requestId } = await changeJob();
+  it("contains request, event, delivery and attempt, each a child of the one before, and the SQL of the request, without values", async () => {
+    const { number, requestId } = await changeJob();
     dispatcher.wake();
     const spans = await collector.waitForTrace(requestId, isAttempt);
     const path = spanPath(spans.find(isAttempt) as CollectedSpan, spans);
@@ -116,12 +116,6 @@ describe("the trace of a change", () => {
       "server.port": receiver.port,
       "http.response.status_code": 200,
     });
-  });
-
-  it("contains no values of the request or job, and only the receiver's host", async () => {
-    const { number, requestId } = await changeJob();
-    dispatcher.wake();
-    await collector.waitForTrace(requestId, isAttempt);
     const exported = collector.posts.map(({ body }) => body).join("\n");
     expect(exported).toContain("recipient_name");
     for (const secret of [RECIPIENT, number, rig.agent.key, PATH_SECRET, rig.agent.name])

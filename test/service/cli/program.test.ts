@@ -52,15 +52,16 @@ describe("exit code 2 (usage error)", () => {
     for (const part of [message, hint]) expect(stderr).toContain(part);
     expect(stderr).not.toContain("    at ");
   });
+});
 
-  it.each([
-    [["bogus"], "UsageError", "See: waymark --help"],
-    [["jobs", "export", "--status", "done"], "BadRequestException", null],
-  ])("prints the error as JSON on standard output with --json: %j", async (args, code, hint) => {
-    const run = await waymark(...args, "--json");
-    expect(parseOutput(run, 2)).toEqual({
-      error: { code, message: expect.any(String), hint, details: null },
-    });
+it.each([
+  [["bogus"], 2, "UsageError", "See: waymark --help"],
+  [["jobs", "export", "--status", "done"], 2, "BadRequestException", null],
+  [["key", "revoke", "nokey123"], 1, "NotFoundException", "Run `waymark key list` to see what exists."],
+])("prints an error as JSON on standard output with --json: %j", async (args, exitCode, code, hint) => {
+  const run = await waymark(...args, "--json");
+  expect(parseOutput(run, exitCode)).toEqual({
+    error: { code, message: expect.any(String), hint, details: null },
   });
 });
 
@@ -78,18 +79,6 @@ describe("exit code 1 (failure)", () => {
         `Error: ENOENT: no such file or directory, stat '${join(folder(), "none.csv")}'\n`,
       ].map((stderr) => ({ code: 1, stdout: "", stderr })),
     );
-  });
-
-  it("prints the error as JSON on standard output with --json", async () => {
-    const run = await waymark("key", "revoke", "nokey123", "--json");
-    expect(parseOutput(run, 1)).toEqual({
-      error: {
-        code: "NotFoundException",
-        message: "No API key has this ID or prefix",
-        hint: "Run `waymark key list` to see what exists.",
-        details: null,
-      },
-    });
   });
 
   it("is returned with a hint for an invalid setting and for an unreachable database", async () => {
