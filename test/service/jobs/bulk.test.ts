@@ -1,9 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { importJobs } from "../../../src/jobs/import-export/import.ts";
-import type { ImportRow } from "../../../src/jobs/import-export/import-rows.ts";
 import type { BatchOptions } from "../../../src/jobs/service.ts";
-import { OrganizationService } from "../../../src/organizations/service.ts";
-import { toTypedId } from "../../../src/core/ids.ts";
 import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import {
@@ -43,10 +39,6 @@ const update = async (
   options: BatchOptions = bulkOptions,
   principal: OrganizationPrincipal | typeof operatorPrincipal = agent,
 ) => (await services.jobs.updateBatch(principal, items, options)).results;
-
-async function* rowsOf(values: readonly Record<string, unknown>[]): AsyncGenerator<ImportRow> {
-  yield* await Promise.resolve(values.map((one, index) => ({ line: index + 1, values: one })));
-}
 
 describe("a batch with skip_failed", () => {
   it("returns for each item its outcome and the job with its organisations", async () => {
@@ -242,40 +234,6 @@ describe("subscribers", () => {
     await services.jobs.updateOne(contractor, weighing(number, 1), bulkOptions);
     await update([weighing(number, 1)]);
     expect(services.notifications.organizationIds).toHaveLength(1);
-  });
-});
-
-async function importRows(values: readonly Record<string, unknown>[], dryRun = false): Promise<void> {
-  const { database, referenceData, notifications } = services;
-  const parts = {
-    database,
-    referenceData,
-    organizations: new OrganizationService({ database }),
-    notifyWorkers: () => undefined,
-    notifySubscribers: (ids: readonly string[]) => void notifications.organizationIds.push(ids.toSorted()),
-  };
-  const options = { ...bulkOptions, dryRun, agent: toTypedId("org", agent.organizationId) };
-  for await (const { counts } of importJobs(parts, rowsOf(values), options)) expect(counts.failed).toBe(0);
-}
-
-describe("subscribers of an import", () => {
-  it("are notified once per chunk and organisation that sees or saw a created or changed job", async () => {
-    const marking_number = await services.createJob(agent, { contractorId: contractor.organizationId });
-    const rows = [
-      { marking_number, weight: 1 },
-      { marking_number: newMarkingNumber(), weight: 1 },
-    ];
-    await importRows(rows, true);
-    expect(services.notifications.organizationIds).toEqual([]);
-    // The contractor is notified although the file does not name it.
-    await importRows(rows);
-    await importRows(rows);
-    expect(services.notifications.organizationIds).toEqual([idsOf(agent, contractor)]);
-    const other = await services.createOrganization("contractor");
-    await importRows([{ marking_number, contractor: toTypedId("org", other.organizationId) }]);
-    expect(services.notifications.organizationIds.at(-1)).toEqual(idsOf(agent, contractor, other));
-    await importRows([{ marking_number, weight: 2, contractor: null }]);
-    expect(services.notifications.organizationIds.at(-1)).toEqual(idsOf(agent, other));
   });
 });
 

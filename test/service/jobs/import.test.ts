@@ -9,7 +9,15 @@ import {
 } from "../../support/jobs/import.fixture.ts";
 import { newMarkingNumber } from "../../support/jobs/service.fixture.ts";
 
-const { database, organization, importFile, importNdjson, makeJob, readJob: jobOf } = useJobImportFixture();
+const {
+  database,
+  organization,
+  notified,
+  importFile,
+  importNdjson,
+  makeJob,
+  readJob: jobOf,
+} = useJobImportFixture();
 
 const countsInDatabase = () =>
   database().query(sql`
@@ -182,6 +190,23 @@ describe("organisations in a file", () => {
     const empty = `marking_number,agent,weight\n${known},"",10\n${newMarkingNumber()},"",10\n`;
     expect(problemsOf(await importFile(empty, {}))).toEqual([[3, "agent", missing]]);
   });
+});
+
+it("notifies subscribers once per chunk and organisation that sees or saw a created or changed job", async () => {
+  const { agent, contractor, other } = organization;
+  const number = await makeJob({}, { contractorId: contractor });
+  const file = `marking_number,weight\n${number},1\n${newMarkingNumber()},1\n`;
+  notified.length = 0;
+  await importFile(file, { ...defaultAgent, dryRun: true });
+  expect(notified).toEqual([]);
+  // The contractor is notified although the file does not name it.
+  await importFile(file);
+  await importFile(file);
+  expect(notified).toEqual([[agent, contractor].toSorted()]);
+  await importFile(`marking_number,contractor\n${number},Other\n`);
+  expect(notified.at(-1)).toEqual([agent, contractor, other].toSorted());
+  await importFile(`marking_number,weight,contractor\n${number},2,\n`);
+  expect(notified.at(-1)).toEqual([agent, other].toSorted());
 });
 
 describe("a CSV header", () => {

@@ -280,7 +280,7 @@ const logged = (log: RequestLog, agoDays: number): void =>
 
 describe("daily partitions", () => {
   it("are created from yesterday to a week ahead", async () => {
-    const { log } = await openLog();
+    await openLog();
     const made = await days();
     for (const agoDays of [1, 0, -1, -2, -3, -4, -5, -6, -7]) expect(made).toContain(dayOf(agoDays));
   });

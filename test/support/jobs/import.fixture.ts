@@ -56,6 +56,7 @@ export function useJobImportFixture() {
   let database: Database;
   let services: ImportDeps;
   const organization = { agent: "", rival: "", contractor: "", other: "" };
+  const notified: string[][] = [];
   beforeAll(async () => {
     testDatabase = await createTestDatabase();
     database = await openDatabase({ url: testDatabase.url, poolSize: 4, entities });
@@ -65,7 +66,7 @@ export function useJobImportFixture() {
       referenceData: createJobReferenceData(database),
       organizations,
       notifyWorkers: () => undefined,
-      notifySubscribers: () => undefined,
+      notifySubscribers: (ids) => void notified.push(ids.toSorted()),
     };
     organization.agent = (await organizations.create({ name: "Agent Ä, Ltd", type: "agent" })).id;
     organization.rival = (await organizations.create({ name: "Rival", type: "agent" })).id;
@@ -86,6 +87,8 @@ export function useJobImportFixture() {
     services: () => services,
     /** UUIDs of the organisations, set before the tests run. */
     organization,
+    /** The sorted organisation IDs of each notifySubscribers call. */
+    notified,
     importFile,
     /** String rows are written unchanged, others as JSON. */
     importNdjson: (rows: readonly unknown[], options?: Partial<ImportRequest>) =>

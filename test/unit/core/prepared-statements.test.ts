@@ -22,13 +22,6 @@ describe("PreparedStatementNames", () => {
     expect(nameAfterUses(names, "select 2", PREPARE_AFTER)).not.toBe(name);
   });
 
-  it("assigns no names to texts used once", () => {
-    const names = new PreparedStatementNames();
-    for (let n = 0; n < 10 * MAX_PREPARED_STATEMENTS; n += 1)
-      expect(names.nameOf(`select ${n}`)).toBeUndefined();
-    expect(nameAfterUses(names, "select 'hot'", PREPARE_AFTER)).toBeDefined();
-  });
-
   it("counts again after as many texts as are counted", () => {
     const names = new PreparedStatementNames();
     nameAfterUses(names, "select 'rare'", PREPARE_AFTER - 1);
