@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { addDays, startOfDay, today } from "../../../src/console/pages/jobs/job.due.ts";
 import type { Principal } from "../../../src/core/principal.ts";
-import { raw, sql } from "../../../src/core/postgres/sql.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { jobStats } from "../../../src/jobs/counters/stats.sql.ts";
 import { filterToSql } from "../../../src/jobs/list/filter.sql.ts";
 import { useJobReadFixture } from "../../support/jobs/read.fixture.ts";
@@ -33,20 +33,13 @@ beforeAll(async () => {
     })),
     ...instants.map((created_at) => ({ marking_number: created_at, created_at })),
   ]);
-  await reads.database.query(sql`create schema clock`);
 });
 
 /** The late jobs that `principal` sees when PostgreSQL's clock shows `now`. */
 async function lateAt(principal: Principal, now: string): Promise<string[]> {
-  return await reads.database.transaction(async (tx) => {
-    await tx.query(
-      sql`${raw(`create or replace function clock.now() returns timestamptz stable language sql
-      as $$ select '${now}'::timestamptz $$`)}`,
-    );
-    await tx.query(sql`set local search_path = clock, public, pg_catalog`);
-    const late = filterToSql({ isLate: true }, principal);
+  return await reads.atTime(now, async (tx) => {
     const rows = await tx.query<{ marking_number: string }>(
-      sql`select marking_number from job where ${late}`,
+      sql`select marking_number from job where ${filterToSql({ isLate: true }, principal)}`,
     );
     return rows.map((row) => row.marking_number);
   });

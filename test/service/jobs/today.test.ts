@@ -3,7 +3,6 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { addDays, dueDay, today } from "../../../src/console/pages/jobs/job.due.ts";
 import type { Transaction } from "../../../src/core/postgres/transaction.ts";
 import type { Principal } from "../../../src/core/principal.ts";
-import { raw, sql } from "../../../src/core/postgres/sql.ts";
 import { jobsToday, type TodayCounts } from "../../../src/jobs/counters/today.sql.ts";
 import type { JobFilterTree } from "../../../src/jobs/list/filter.sql.ts";
 import { listJobs } from "../../../src/jobs/list/list.sql.ts";
@@ -42,20 +41,7 @@ beforeAll(async () => {
       scheduled_delivery_date: some([null, null, ...days], index >> 1),
     })),
   );
-  await reads.database.query(sql`create schema clock`);
-  await reads.database.query(
-    sql`${raw(`create function clock.now() returns timestamptz stable language sql
-    as $$ select '${NOW}'::timestamptz $$`)}`,
-  );
 });
-
-/** Runs `work` while PostgreSQL's clock shows NOW. */
-async function atNow<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-  return await reads.database.transaction(async (tx) => {
-    await tx.query(sql`set local search_path = clock, public, pg_catalog`);
-    return await work(tx);
-  });
-}
 
 /** The filters that the console links to. */
 const linked = (day: string): Record<keyof TodayCounts, JobFilterTree> => ({
@@ -110,7 +96,7 @@ describe.each(zones)("in %s", (zone) => {
       (job) =>
         canSee(principal, job) && (name !== "operator" || job.agent_id !== reads.testAgent.organizationId),
     );
-    await atNow(async (tx) => {
+    await reads.atTime(NOW, async (tx) => {
       const board = await jobsToday(tx, principal);
       expect(board.day).toBe(day);
       expect(board.total).toMatchObject(countsOf(seen, day));
@@ -140,7 +126,7 @@ it("lists the jobs without a contractor first, and then the contractors with mos
       agent_id: reads.outsider.organizationId,
     })),
   );
-  const { contractors } = await atNow((tx) => jobsToday(tx, reads.operator));
+  const { contractors } = await reads.atTime(NOW, (tx) => jobsToday(tx, reads.operator));
   expect(contractors.map(({ contractorName }) => contractorName)).toEqual([
     null,
     "Other contractor",

@@ -10,7 +10,8 @@ import {
   type OrganizationType,
   type OrganizationPrincipal,
 } from "../../../src/core/principal.ts";
-import { sql } from "../../../src/core/postgres/sql.ts";
+import { raw, sql } from "../../../src/core/postgres/sql.ts";
+import type { Transaction } from "../../../src/core/postgres/transaction.ts";
 import { createTestDatabase } from "../database/test-database.ts";
 
 /** A row of the job table. Times are ISO 8601 with milliseconds. */
@@ -99,6 +100,19 @@ export async function openJobReadFixture() {
       }
       await database.transaction(rebuildCounters);
       return rows;
+    },
+    /** Runs `work` in a transaction in which PostgreSQL's clock shows `now`. */
+    atTime<Result>(now: string, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+      return database.transaction(async (tx) => {
+        await tx.query(sql`create schema clock`);
+        await tx.query(
+          raw(
+            `create function clock.now() returns timestamptz stable language sql as $$ select '${now}'::timestamptz $$`,
+          ),
+        );
+        await tx.query(sql`set local search_path = clock, public, pg_catalog`);
+        return await work(tx);
+      }, "rollback");
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
