@@ -10,6 +10,7 @@ import {
   type CollectedSpan,
   type TraceCollector,
 } from "../../support/trace-collector.ts";
+import { patchBatch, patchJob, type JobRequestOptions } from "../../support/app/job-client.ts";
 import { startTestReceiver, type TestReceiver } from "../../support/webhooks/receiver.ts";
 import {
   startDispatcherFixture,
@@ -58,24 +59,12 @@ beforeEach(async () => {
   collector.posts.length = log.length = 0;
 });
 
-async function patch(
-  number: string,
-  body: object,
-  init: { headers?: Record<string, string>; query?: string } = {},
-) {
-  const { headers = {}, query = "" } = init;
-  return await rig.app.call(`/v1/jobs/by-marking/${number}${query}`, {
-    method: "PATCH",
-    key: rig.agent.key,
-    headers,
-    body: JSON.stringify(body),
-  });
-}
-
 /** Creates a job, changes it, and returns the id of the changing request. */
-async function changeJob(init?: { headers?: Record<string, string> }) {
+async function changeJob(options: JobRequestOptions = {}) {
   const [number = ""] = await rig.app.createJobs(rig.agent, [{}]);
-  const { body } = await patch(number, { recipient_name: RECIPIENT }, init);
+  const { body } = await patchJob(rig.app, { ...rig.agent, ...options }, number, {
+    recipient_name: RECIPIENT,
+  });
   return { number, requestId: body.request_id };
 }
 
@@ -139,11 +128,11 @@ describe("the trace of a change", () => {
   });
 
   it.each([
-    ["a dry run", { body: { weight: 3 }, query: "?dry_run=true" }],
-    ["a request that changes nothing", { body: { weight: 2 }, query: "" }],
-  ])("has no event span for %s", async (_, { body, ...init }) => {
+    ["a dry run", { weight: 3 }, "dry_run=true"],
+    ["a request that changes nothing", { weight: 2 }, ""],
+  ])("has no event span for %s", async (_, body, query) => {
     const [number = ""] = await rig.app.createJobs(rig.agent, [{ patch: { weight: 2 } }]);
-    const response = await patch(number, body, init);
+    const response = await patchJob(rig.app, { ...rig.agent, query }, number, body);
     const spans = await collector.waitForTrace(response.body.request_id);
     expect(spans.some(({ name }) => name.startsWith("UPDATE job"))).toBe(true);
     expect(spans.some(isEvent)).toBe(false);
@@ -151,11 +140,8 @@ describe("the trace of a change", () => {
 
   it("has one event span for all changes of a batch statement", async () => {
     const numbers = await rig.app.createJobs(rig.agent, [{}, {}, {}]);
-    const { body } = await rig.app.call("/v1/jobs/batch", {
-      method: "PATCH",
-      key: rig.agent.key,
-      body: JSON.stringify({ jobs: numbers.map((marking_number) => ({ marking_number, weight: 9 })) }),
-    });
+    const jobs = numbers.map((marking_number) => ({ marking_number, weight: 9 }));
+    const { body } = await patchBatch(rig.app, rig.agent, jobs);
     const [event, ...others] = (await collector.waitForTrace(body.request_id)).filter(isEvent);
     expect(others).toEqual([]);
     expect(event?.attributes["messaging.batch.message_count"]).toBe(3);

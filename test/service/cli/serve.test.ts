@@ -3,7 +3,7 @@ import { on } from "node:events";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { waitForExit } from "../../support/processes/cli-process.ts";
+import { waitForExit, type ProcessResult } from "../../support/processes/cli-process.ts";
 import { useCliFixture } from "../../support/processes/cli.fixture.ts";
 import { BUILD_TIMEOUT_MS, buildSite } from "../../support/site.ts";
 
@@ -22,6 +22,15 @@ async function urlInBanner(child: ChildProcess): Promise<string> {
   throw new Error(`The process ended before it printed its URL. It printed: ${output}`);
 }
 
+/** Expects the server to answer, and ends it. */
+async function serveUntilSignal(child: ChildProcess): Promise<{ url: string; end: ProcessResult }> {
+  const end = waitForExit(child);
+  const url = await urlInBanner(child);
+  expect((await fetch(`${url}/health/live`)).status).toBe(200);
+  child.kill("SIGTERM");
+  return { url, end: await end };
+}
+
 describe("serve", () => {
   it("runs the server until a signal", async () => {
     const child = start(["serve", "--role", "api"], {
@@ -29,15 +38,11 @@ describe("serve", () => {
       HOST: "127.0.0.1",
       MONGODB_URL: "mongodb://127.0.0.1:9",
     });
-    const end = waitForExit(child);
-    const url = await urlInBanner(child);
-    expect((await fetch(`${url}/health/live`)).status).toBe(200);
-    child.kill("SIGTERM");
-    expect(await end).toMatchObject({ code: 0, stderr: "" });
+    expect((await serveUntilSignal(child)).end).toMatchObject({ code: 0, stderr: "" });
   });
 });
 
-const npmStart = (changed: Record<string, string>) =>
+const npmStart = () =>
   spawn(process.execPath, [LAUNCHER], {
     env: {
       PATH: process.env["PATH"],
@@ -45,7 +50,6 @@ const npmStart = (changed: Record<string, string>) =>
       WAYMARK_ROLE: "api",
       LOG_LEVEL: "silent",
       MONGODB_URL: "mongodb://127.0.0.1:9",
-      ...changed,
     },
   });
 
@@ -54,12 +58,8 @@ describe("npm start", () => {
   beforeAll(buildSite, BUILD_TIMEOUT_MS);
 
   it("runs the server on the project's Node until a signal, and exits with its code", async () => {
-    const child = npmStart({});
-    const end = waitForExit(child);
-    const url = await urlInBanner(child);
-    expect((await fetch(`${url}/health/live`)).status).toBe(200);
-    child.kill("SIGTERM");
-    expect((await end).code).toBe(0);
+    const { url, end } = await serveUntilSignal(npmStart());
+    expect(end.code).toBe(0);
     await expect(fetch(url)).rejects.toThrow("fetch failed");
   });
 });

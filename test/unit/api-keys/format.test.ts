@@ -19,24 +19,15 @@ describe("the text of an API key", () => {
     expect(new Set(keys.map((key) => key.prefix)).size).toBe(2_000);
   });
 
-  it("is rejected without a database query if one character is changed", () => {
+  it("is rejected without a database query if one character is changed or two adjacent ones are swapped", () => {
     const { text } = generateKey();
-    const indexes = Array.from(text, (_, index) => index);
-    const changed = indexes.flatMap((index) =>
-      Array.from("0aA_-x", (other) => text.slice(0, index) + other + text.slice(index + 1)),
-    );
-    const mistyped = changed.filter((other) => other !== text);
-    expect(mistyped.filter((other) => parsePrefix(other) !== null)).toEqual([]);
-  });
-
-  it("is rejected if two adjacent characters are swapped", () => {
-    const { text } = generateKey();
-    const indexes = Array.from({ length: text.length - 1 }, (_, index) => index);
-    const swapped = indexes.map(
-      (index) => text.slice(0, index) + text.charAt(index + 1) + text.charAt(index) + text.slice(index + 2),
-    );
-    const mistyped = swapped.filter((other) => other !== text);
-    expect(mistyped.filter((other) => parsePrefix(other) !== null)).toEqual([]);
+    const mistyped = Array.from(text).flatMap((character, index) => {
+      const [before, after] = [text.slice(0, index), text.slice(index + 1)];
+      const swapped = before + after.charAt(0) + character + after.slice(1);
+      return [swapped, ...Array.from("0aA_-x", (other) => before + other + after)];
+    });
+    const accepted = mistyped.filter((other) => other !== text && parsePrefix(other) !== null);
+    expect(accepted).toEqual([]);
   });
 
   it("is rejected in any other format", () => {
