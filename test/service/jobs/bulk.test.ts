@@ -1,11 +1,13 @@
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { BatchOptions } from "../../../src/jobs/service.ts";
 import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import {
+  allOrNothingOptions,
   newMarkingNumber,
   operatorPrincipal,
   bulkOptions,
+  sortedOrganizationIds,
   summarizeOutcomes,
   useJobServiceFixture,
 } from "../../support/jobs/service.fixture.ts";
@@ -19,14 +21,7 @@ beforeAll(async () => {
   contractor = await services.createOrganization("contractor");
   await services.database.query(sql`alter table job add constraint no_feathers check (labels <> 'feathers')`);
 });
-beforeEach(() => {
-  services.notifications.workers = 0;
-  services.notifications.organizationIds = [];
-});
 
-const allOrNothing: BatchOptions = { ...bulkOptions, errorPolicy: "all_or_nothing" };
-const idsOf = (...partners: OrganizationPrincipal[]): string[] =>
-  partners.map((one) => one.organizationId).toSorted();
 const jobs = (count: number): Promise<string[]> =>
   Promise.all(Array.from({ length: count }, () => services.createJob(agent)));
 const weighing = (markingNumber: string, weight: number, ...expectedVersions: number[]) => ({
@@ -110,7 +105,10 @@ async function countStatements(markingNumbers: readonly string[], options: Batch
 describe("a batch with all_or_nothing", () => {
   it("applies all valid items in order, including two for the same job", async () => {
     const [one = "", two = ""] = await jobs(2);
-    const results = await update([weighing(one, 1, 1), weighing(two, 5), weighing(one, 2, 2)], allOrNothing);
+    const results = await update(
+      [weighing(one, 1, 1), weighing(two, 5), weighing(one, 2, 2)],
+      allOrNothingOptions,
+    );
     expect(summarizeOutcomes(results)).toEqual(["updated", "updated", "updated"]);
     expect(results.map((result) => "job" in result && [result.job.version, result.job.weight])).toEqual([
       [2, 1],
@@ -118,7 +116,7 @@ describe("a batch with all_or_nothing", () => {
       [3, 2],
     ]);
     expect(await services.readJob(one)).toMatchObject({ version: 3, weight: 2 });
-    expect(services.notifications).toEqual({ workers: 1, organizationIds: [idsOf(agent)] });
+    expect(services.notifications).toEqual({ workers: 1, organizationIds: [sortedOrganizationIds(agent)] });
   });
 
   const failures = [
@@ -149,7 +147,7 @@ describe("a batch with all_or_nothing", () => {
     const [one = "", two = "", three = ""] = await jobs(3);
     const before = await services.countRows();
     const items = [weighing(one, 1), failing(two), weighing(three, 1)];
-    const { results } = await services.jobs.updateBatch(agent, items, allOrNothing);
+    const { results } = await services.jobs.updateBatch(agent, items, allOrNothingOptions);
     expect(summarizeOutcomes(results)).toEqual(["not_applied", code, "not_applied"]);
     expect(results.some((result) => "job" in result)).toBe(false);
     for (const number of [one, two, three])
@@ -163,8 +161,8 @@ describe("a batch with all_or_nothing", () => {
     expect(await countStatements(numbers.slice(0, 1), bulkOptions)).toBe(1);
     expect(await countStatements(numbers, bulkOptions)).toBe(1);
     // begin, savepoint, the change, release, commit
-    expect(await countStatements(numbers.slice(0, 1), allOrNothing)).toBe(5);
-    expect(await countStatements(numbers, allOrNothing)).toBe(5);
+    expect(await countStatements(numbers.slice(0, 1), allOrNothingOptions)).toBe(5);
+    expect(await countStatements(numbers, allOrNothingOptions)).toBe(5);
   });
 
   it("does not deadlock with batches of the same jobs in another order", async () => {
@@ -172,7 +170,7 @@ describe("a batch with all_or_nothing", () => {
     const rounds = Array.from({ length: 6 }, (_, round) =>
       update(
         (round % 2 === 0 ? numbers : numbers.toReversed()).map((number) => weighing(number, round)),
-        allOrNothing,
+        allOrNothingOptions,
       ),
     );
     const results = (await Promise.all(rounds)).flat();
@@ -222,7 +220,7 @@ describe("subscribers", () => {
       "updated",
       "unchanged",
     ]);
-    expect(services.notifications.organizationIds).toEqual([idsOf(agent, contractor)]);
+    expect(services.notifications.organizationIds).toEqual([sortedOrganizationIds(agent, contractor)]);
   });
 
   it("are notified of a single update, but not if nothing changed", async () => {
@@ -230,7 +228,7 @@ describe("subscribers", () => {
     const { result } = await services.jobs.updateOne(contractor, weighing(number, 1), bulkOptions);
     const organizations = { agent_id: agent.organizationId, contractor_id: contractor.organizationId };
     expect(result).toMatchObject({ outcome: "updated", job: organizations });
-    expect(services.notifications.organizationIds).toEqual([idsOf(agent, contractor)]);
+    expect(services.notifications.organizationIds).toEqual([sortedOrganizationIds(agent, contractor)]);
     await services.jobs.updateOne(contractor, weighing(number, 1), bulkOptions);
     await update([weighing(number, 1)]);
     expect(services.notifications.organizationIds).toHaveLength(1);
@@ -280,7 +278,7 @@ describe("an update in the caller's transaction", () => {
       await update([weighing(one, 2), weighing(two, 2)], { ...bulkOptions, tx, dryRun: true });
       await services.jobs.updateOne(agent, weighing(two, 3), { ...bulkOptions, tx, dryRun: true });
       const refused = await update([weighing(one, 4), weighing(newMarkingNumber(), 4)], {
-        ...allOrNothing,
+        ...allOrNothingOptions,
         tx,
       });
       expect(summarizeOutcomes(refused)).toEqual(["not_applied", "NotFound"]);
@@ -288,6 +286,9 @@ describe("an update in the caller's transaction", () => {
     });
     expect(await services.readJob(one)).toMatchObject({ weight: 2, version: 3 });
     expect(await services.readJob(two)).toMatchObject({ weight: null, version: 1 });
-    expect(services.notifications.organizationIds).toEqual([idsOf(agent), idsOf(agent)]);
+    expect(services.notifications.organizationIds).toEqual([
+      sortedOrganizationIds(agent),
+      sortedOrganizationIds(agent),
+    ]);
   });
 });

@@ -2,16 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newUuid } from "../../../src/core/ids.ts";
 import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
+import { dryRunOptions, useOperatorJobFixture } from "../../support/jobs/operator-service.fixture.ts";
 import {
   allOrNothingOptions,
-  dryRunOptions,
-  sortedOrganizationIds,
-  useOperatorJobFixture,
-} from "../../support/jobs/operator-service.fixture.ts";
-import {
   newMarkingNumber,
   operatorPrincipal,
   bulkOptions,
+  sortedOrganizationIds,
   summarizeOutcomes,
 } from "../../support/jobs/service.fixture.ts";
 import {

@@ -6,22 +6,19 @@ import type { Principal } from "../../../src/core/principal.ts";
 import { jobsToday, type TodayCounts } from "../../../src/jobs/counters/today.sql.ts";
 import type { JobFilterTree } from "../../../src/jobs/list/filter.sql.ts";
 import { listJobs } from "../../../src/jobs/list/list.sql.ts";
-import { canSee, useJobReadFixture, type JobTableRow } from "../../support/jobs/read.fixture.ts";
+import {
+  canSee,
+  principalNames,
+  useJobReadFixture,
+  type JobTableRow,
+} from "../../support/jobs/read.fixture.ts";
 
 /** The 29th in UTC and in Los Angeles, the 30th in Auckland. */
 const NOW = "2026-11-29T12:00:00.000Z";
 const DAY = "2026-11-29";
 const zones = ["UTC", "Pacific/Auckland", "America/Los_Angeles"] as const;
 const statuses = ["pending", "in_transit", "completed", "failed", "on_hold", "returning", "cancelled"];
-const viewers = [
-  "agent",
-  "otherAgent",
-  "contractor",
-  "otherContractor",
-  "outsider",
-  "testAgent",
-  "operator",
-] as const;
+const viewers = [...principalNames, "testAgent"] as const;
 
 const reads = useJobReadFixture();
 let jobs: JobTableRow[];

@@ -1,5 +1,5 @@
 /** The operators' job service on a new database with an agent and a contractor. */
-import { beforeAll, beforeEach } from "vitest";
+import { beforeAll } from "vitest";
 import type { BulkOptions, ItemResult } from "../../../src/jobs/update/bulk.ts";
 import type { NewJob } from "../../../src/jobs/operator.service.ts";
 import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
@@ -13,10 +13,7 @@ export interface StoredEvent {
   request_id: string;
 }
 
-export const allOrNothingOptions: BulkOptions = { ...bulkOptions, errorPolicy: "all_or_nothing" };
 export const dryRunOptions: BulkOptions = { ...bulkOptions, dryRun: true };
-export const sortedOrganizationIds = (...principals: OrganizationPrincipal[]): string[] =>
-  principals.map((principal) => principal.organizationId).toSorted();
 
 /** Call once per test file, outside tests: registers the hooks for set-up and clean-up. */
 export function useOperatorJobFixture() {
@@ -27,12 +24,7 @@ export function useOperatorJobFixture() {
     agent = await services.createOrganization("agent");
     contractor = await services.createOrganization("contractor");
   });
-  beforeEach(() => {
-    services.notifications.workers = 0;
-    services.notifications.organizationIds = [];
-  });
   return {
-    /** `notifications` is cleared before each test. */
     services: () => services,
     agent: () => agent,
     contractor: () => contractor,

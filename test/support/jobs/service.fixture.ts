@@ -1,6 +1,6 @@
 /** The job services on a new database, with recorded notifications and an endpoint for all events in each organisation. */
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, beforeEach } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
 import type { BulkOptions, ItemResult } from "../../../src/jobs/update/bulk.ts";
 import { createJobReferenceData } from "../../../src/jobs/reference-data.ts";
@@ -36,6 +36,9 @@ export const operatorPrincipal: OperatorPrincipal = {
   actor: systemActor,
 };
 export const bulkOptions: BulkOptions = { actor: systemActor, requestId: "req_test", dryRun: false };
+export const allOrNothingOptions: BulkOptions = { ...bulkOptions, errorPolicy: "all_or_nothing" };
+export const sortedOrganizationIds = (...principals: OrganizationPrincipal[]): string[] =>
+  principals.map((principal) => principal.organizationId).toSorted();
 export const newMarkingNumber = (): string => `MN-${randomBytes(8).toString("hex")}`;
 
 /** Returns the outcome of each item, or the error code (without "Exception") of a failed one. */
@@ -45,11 +48,15 @@ export function summarizeOutcomes(results: readonly ItemResult[]): string[] {
   );
 }
 
-/** Call once per test file, outside tests: registers the hooks for set-up and clean-up. Later hooks and tests can use the result. */
+/** Call once per test file, outside tests: registers the hooks for set-up and clean-up. Later hooks and tests can use the result. `notifications` is cleared before each test. */
 export function useJobServiceFixture(): JobServiceFixture {
   const fixture = {} as JobServiceFixture;
   beforeAll(async () => {
     Object.assign(fixture, await openJobServiceFixture());
+  });
+  beforeEach(() => {
+    fixture.notifications.workers = 0;
+    fixture.notifications.organizationIds = [];
   });
   afterAll(() => fixture[Symbol.asyncDispose]());
   return fixture;
