@@ -11,7 +11,7 @@ import {
 import { upsertRows } from "../../../src/jobs/update/upsert.sql.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { newUuid } from "../../../src/core/ids.ts";
-import { systemActor, type Principal } from "../../../src/core/principal.ts";
+import { systemActor, type OrganizationPrincipal, type Principal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
 import { principalNames, useJobReadFixture } from "../../support/jobs/read.fixture.ts";
@@ -37,29 +37,25 @@ beforeAll(async () => {
   const { database, agent, otherAgent, contractor, otherContractor } = reads;
   const upsert = (
     markingNumber: string,
-    changes: { agent?: typeof agent; contractor?: typeof agent; weight?: number },
-  ) =>
-    database.transaction((tx) =>
-      upsertRows(
-        tx,
-        [
-          {
-            markingNumber,
-            agentId: (changes.agent ?? agent).organizationId,
-            contractorId: changes.contractor?.organizationId,
-            patch: changes.weight === undefined ? {} : { weight: changes.weight },
-          },
-        ],
-        { actor: systemActor, requestId: "req_test" },
-      ),
-    );
-  await upsert("A", { contractor });
+    owner: OrganizationPrincipal,
+    assignee?: OrganizationPrincipal,
+    patch = {},
+  ) => {
+    const job = {
+      markingNumber,
+      agentId: owner.organizationId,
+      contractorId: assignee?.organizationId,
+      patch,
+    };
+    return database.transaction((tx) => upsertRows(tx, [job], { actor: systemActor, requestId: "req_test" }));
+  };
+  await upsert("A", agent, contractor);
   // B was assigned to the contractor before the other contractor.
-  await upsert("B", { contractor });
-  await upsert("B", { contractor: otherContractor });
-  await upsert("C", {});
-  await upsert("D", { agent: otherAgent, contractor });
-  for (let weight = 1; weight <= 5; weight += 1) await upsert("A", { weight });
+  await upsert("B", agent, contractor);
+  await upsert("B", agent, otherContractor);
+  await upsert("C", agent);
+  await upsert("D", otherAgent, contractor);
+  for (let weight = 1; weight <= 5; weight += 1) await upsert("A", agent, undefined, { weight });
   const rows = await database.query<{ id: string; marking_number: string }>(
     sql`select id, marking_number from job`,
   );

@@ -1,4 +1,3 @@
-import { Writable } from "node:stream";
 import { expect, it } from "vitest";
 import { createBackgroundQueue } from "../../../src/core/concurrency/background-queue.ts";
 import { createLogger } from "../../../src/core/logger.ts";
@@ -21,13 +20,7 @@ it("runs work in order, one at a time, and disposing waits for it", async () => 
 
 it("continues after a failure, and logs it without database values", async () => {
   const lines: string[] = [];
-  const stream = new Writable({
-    write(chunk: Buffer, _encoding, next) {
-      lines.push(chunk.toString());
-      next();
-    },
-  });
-  const queue = createBackgroundQueue(createLogger("error", stream));
+  const queue = createBackgroundQueue(createLogger("error", { write: (line) => void lines.push(line) }));
   let isDone = false;
   queue.run("a request", () =>
     Promise.reject(Object.assign(new Error("broken"), { detail: "Key (email)=(a@test.example) exists" })),
