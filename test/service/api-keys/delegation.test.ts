@@ -11,27 +11,23 @@ import { newUuid, toTypedId } from "../../../src/core/ids.ts";
 import { raw, sql } from "../../../src/core/postgres/sql.ts";
 import { createFakeClock, DAY_MS, HOUR_MS } from "../../support/fake-clock.ts";
 import { openTransaction, waitForBlockedSessions } from "../../support/database/blocked-sessions.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/database/test-database.ts";
+import { createTestDatabase } from "../../support/database/test-database.ts";
 import { eventually } from "../../support/eventually.ts";
 
 const clock = createFakeClock();
 const ADDRESS = "10.1.2.3";
-let testDatabase: TestDatabase;
+const resources = new AsyncDisposableStack();
 let database: Database;
 let keys: ApiKeyService;
 let verifier: KeyVerifier;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase({ url: testDatabase.url, poolSize: 6, entities });
+  const { url } = resources.use(await createTestDatabase());
+  database = resources.use(await openDatabase({ url, poolSize: 6, entities }));
   keys = new ApiKeyService({ database, clock });
-  verifier = createKeyVerifier({ database, clock });
+  verifier = resources.use(createKeyVerifier({ database, clock }));
 });
-afterAll(async () => {
-  await verifier[Symbol.asyncDispose]();
-  await database[Symbol.asyncDispose]();
-  await testDatabase[Symbol.asyncDispose]();
-});
+afterAll(() => resources.disposeAsync());
 
 async function organization(): Promise<string> {
   const name = `agent ${randomBytes(6).toString("hex")}`;

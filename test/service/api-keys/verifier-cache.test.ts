@@ -16,26 +16,23 @@ import type { AppError } from "../../../src/core/errors.ts";
 import { openDatabase, type Database, type Queryable } from "../../../src/core/postgres/database.ts";
 import type { Sql } from "../../../src/core/postgres/sql.ts";
 import { createFakeClock, SECOND_MS } from "../../support/fake-clock.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/database/test-database.ts";
+import { createTestDatabase } from "../../support/database/test-database.ts";
 import { endSharedApps } from "../../support/app/shared-app.ts";
 
 beforeAll(endSharedApps);
 
 const clock = createFakeClock();
 const ADDRESS = "10.1.2.3";
-let testDatabase: TestDatabase;
+const resources = new AsyncDisposableStack();
 let database: Database;
 let keys: ApiKeyService;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase({ url: testDatabase.url, poolSize: 2, entities });
+  const { url } = resources.use(await createTestDatabase());
+  database = resources.use(await openDatabase({ url, poolSize: 2, entities }));
   keys = new ApiKeyService({ database, clock });
 });
-afterAll(async () => {
-  await database[Symbol.asyncDispose]();
-  await testDatabase[Symbol.asyncDispose]();
-});
+afterAll(() => resources.disposeAsync());
 
 /** The verifier's own database: counts look-ups of keys, and can fail. */
 let lookups: number;

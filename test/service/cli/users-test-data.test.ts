@@ -124,11 +124,11 @@ describe("test", () => {
   it("lists test data, and deletes it with an audit entry and cancels runs", async () => {
     expect((await run("test", "list")).stdout).toBe("Nothing to list.\n");
     const { key } = await runJson("key", "create", "--org", "Acme", "--name", "t", "--test");
-    const post = (path: string, body: object) =>
+    const postAs = (path: string, body: object) =>
       app.call(path, { method: "POST", key, body: JSON.stringify(body) });
-    const { body } = await post("/v1/test/jobs", { count: 2 });
+    const { body } = await postAs("/v1/test/jobs", { count: 2 });
     const [job] = body.data.items as { marking_number: string }[];
-    await post(`/v1/test/jobs/by-marking/${job?.marking_number}/run`, { path: "on_hold" });
+    await postAs(`/v1/test/jobs/by-marking/${job?.marking_number}/run`, { path: "on_hold" });
 
     const { items } = await runJson("test", "list");
     expect(items).toEqual([

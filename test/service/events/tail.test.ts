@@ -18,24 +18,22 @@ import { unavailable } from "../../../src/core/errors.ts";
 import { createLogger } from "../../../src/core/logger.ts";
 import { systemActor, type OrganizationType, type Principal } from "../../../src/core/principal.ts";
 import { sql, type Sql } from "../../../src/core/postgres/sql.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/database/test-database.ts";
+import { createTestDatabase } from "../../support/database/test-database.ts";
 import { eventually } from "../../support/eventually.ts";
 import { endSharedApps } from "../../support/app/shared-app.ts";
 
 beforeAll(endSharedApps);
 
-let testDatabase: TestDatabase;
+const resources = new AsyncDisposableStack();
+let databaseUrl: string;
 let database: Database;
 let notifySubscribers: (organizationIds: readonly string[]) => void;
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase({ url: testDatabase.url, poolSize: 10, entities });
+  databaseUrl = resources.use(await createTestDatabase()).url;
+  database = resources.use(await openDatabase({ url: databaseUrl, poolSize: 10, entities }));
   notifySubscribers = createEventNotifier(database);
 });
-afterAll(async () => {
-  await database[Symbol.asyncDispose]();
-  await testDatabase[Symbol.asyncDispose]();
-});
+afterAll(() => resources.disposeAsync());
 
 const context = { actor: systemActor, requestId: null };
 const everything: TailQuery = { filter: null, types: [] };
@@ -52,7 +50,7 @@ async function partner(type: OrganizationType): Promise<Partner> {
 function openTail(queryable: Queryable = database): EventTail {
   const tail = new EventTail({
     database: queryable,
-    databaseUrl: testDatabase.url,
+    databaseUrl,
     logger: createLogger("silent"),
   });
   onTestFinished(() => tail[Symbol.asyncDispose]());

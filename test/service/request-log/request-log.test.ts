@@ -14,7 +14,7 @@ import { insertRequestLogEntries } from "../../../src/request-log/write.sql.ts";
 import { startFaultProxy } from "../../support/database/fault-proxy.ts";
 import { DAY_MS } from "../../support/fake-clock.ts";
 import { setDateOffset } from "../../support/processes/fake-date.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/database/test-database.ts";
+import { createTestDatabase } from "../../support/database/test-database.ts";
 import { eventually } from "../../support/eventually.ts";
 import { endSharedApps } from "../../support/app/shared-app.ts";
 
@@ -22,12 +22,13 @@ beforeAll(endSharedApps);
 
 const scopes = ["jobs:read"];
 
-let testDatabase: TestDatabase;
+const resources = new AsyncDisposableStack();
+let databaseUrl: string;
 let database: Database;
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase({ url: testDatabase.url, poolSize: 6, entities });
+  databaseUrl = resources.use(await createTestDatabase()).url;
+  database = resources.use(await openDatabase({ url: databaseUrl, poolSize: 6, entities }));
 });
 
 beforeEach(async () => {
@@ -35,10 +36,7 @@ beforeEach(async () => {
   await database.query(raw("delete from request_usage"));
 });
 
-afterAll(async () => {
-  await database[Symbol.asyncDispose]();
-  await testDatabase[Symbol.asyncDispose]();
-});
+afterAll(() => resources.disposeAsync());
 
 const organizationId = newUuid();
 const keyId = newUuid();
@@ -98,7 +96,7 @@ async function usage(): Promise<Record<string, unknown>[]> {
 
 describe("writing", () => {
   it("inserts many requests in one statement and counts them", async () => {
-    await using proxy = await startFaultProxy(testDatabase.url);
+    await using proxy = await startFaultProxy(databaseUrl);
     await using on = await openDatabase({ url: proxy.url, poolSize: 2, entities });
     const { log } = await openLog(on);
     proxy.statements.length = 0;
@@ -200,7 +198,7 @@ describe("a flood of failed requests of one partner", () => {
 
 describe("while PostgreSQL is unavailable", () => {
   it("requests are buffered up to a limit, those beyond are counted, and the rest is written later", async () => {
-    await using proxy = await startFaultProxy(testDatabase.url);
+    await using proxy = await startFaultProxy(databaseUrl);
     await using on = await openDatabase({ url: proxy.url, poolSize: 2, entities });
     const { log, dropped } = await openLog(on);
     proxy.disconnect();
@@ -220,7 +218,7 @@ describe("while PostgreSQL is unavailable", () => {
   });
 
   it("a stopping process does not wait for it, and counts lost entries", async () => {
-    await using proxy = await startFaultProxy(testDatabase.url);
+    await using proxy = await startFaultProxy(databaseUrl);
     await using on = await openDatabase({ url: proxy.url, poolSize: 2, entities });
     const { log, dropped } = await openLog(on);
     proxy.stall();
