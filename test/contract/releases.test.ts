@@ -86,7 +86,7 @@ describe("a release", () => {
     expect(() => writeSnapshot(version, currentSnapshot())).toThrow("a release never changes");
   });
 
-  // evidence: openapi-backward-compatible
+  // evidence: openapi-backward-compatible, sdl-backward-compatible
   it("is followed by no breaking change in OpenAPI or the SDL", () => {
     const last = listReleases().at(-1) ?? "";
     expect(listBreakingChanges(readSnapshot(last), currentSnapshot())).toEqual([]);
