@@ -139,15 +139,6 @@ describe("the commands", () => {
     expect(usageProblem(words)).toBe(problem);
   });
 
-  it("of npm are scripts of package.json", () => {
-    const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
-    const named = lines.flatMap(({ text }) =>
-      [...text.matchAll(/npm run ([\w:]+)/g)].map(([, name = ""]) => name),
-    );
-    expect(named.length).toBeGreaterThan(10);
-    expect(named.filter((name) => !(name in scripts))).toEqual([]);
-  });
-
   it("of Docker Compose name its services", () => {
     const { services } = parse(read("docker-compose.yml"), { merge: true }) as { services: object };
     const named = lines.flatMap(({ file, text }) => {

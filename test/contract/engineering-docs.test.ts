@@ -1,4 +1,4 @@
-/** Checks the links of the engineering notes, the sections that benchmarks write, and the index of decisions. */
+/** Checks the links of the engineering notes, and the sections that benchmarks write. */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -18,7 +18,7 @@ function anchorsOf(text: string): string[] {
   );
 }
 
-describe("the engineering notes", () => {
+describe("the engineering notes and decisions", () => {
   const pages = list("{*.md,docs/engineering/**/*.md,docs/decisions/*.md}");
 
   it("link to existing files and headings", () => {
@@ -58,7 +58,7 @@ describe("the engineering notes", () => {
 
   it("name only scripts of package.json", () => {
     const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
-    const named = pages.flatMap((page) =>
+    const named = list("{*.md,docs/**/*.md}").flatMap((page) =>
       [...read(page).matchAll(/npm run ([\w:]+)/g)].map(([, name = ""]) => ({ page, name })),
     );
     expect(named.length).toBeGreaterThan(50);
@@ -66,40 +66,10 @@ describe("the engineering notes", () => {
   });
 
   it("are all in an index of their folder", () => {
-    const missing = list("docs/engineering/**/*.md").filter((page) => {
+    const missing = list("docs/{engineering/**,decisions}/*.md").filter((page) => {
       const index = join(dirname(page), "README.md");
       return page !== index && !read(index).includes(`](${page.slice(dirname(page).length + 1)})`);
     });
     expect(missing).toEqual([]);
-  });
-});
-
-describe("the index of decisions", () => {
-  const records = list("docs/decisions/[0-9]*.md");
-
-  it("has one line per record, in order, with its title", () => {
-    const lines = [...read("docs/decisions/README.md").matchAll(/^- \[(\d{4})\]\(([^)]+)\): (.+)$/gm)].map(
-      ([, number, file, title]) => ({ number, file, title }),
-    );
-    const expected = records.map((path) => {
-      const text = read(path);
-      const [, number, title] = /^# (\d{4}): (.+)\n/.exec(text) ?? [];
-      const [, by] = /^\*\*Status\.\*\* Superseded by \[(\d{4})\]/m.exec(text) ?? [];
-      return {
-        number,
-        file: path.slice("docs/decisions/".length),
-        title: by === undefined ? title : `${title} (superseded by ${by})`,
-      };
-    });
-    expect(records.length).toBeGreaterThan(60);
-    expect(lines).toEqual(expected);
-    for (const { number, file } of expected) expect(file.startsWith(`${number}-`)).toBe(true);
-  });
-
-  it("lists records that each have a context and a decision, in this order", () => {
-    const incomplete = records.filter(
-      (path) => !/^\*\*Context\.\*\*\s[^]*^\*\*Decision\.\*\*\s/m.test(read(path)),
-    );
-    expect(incomplete).toEqual([]);
   });
 });

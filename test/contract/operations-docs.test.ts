@@ -1,14 +1,11 @@
 /** Checks that the operator guide, the alerts and the dashboard match the metrics of the code. */
-import { globSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { globSync } from "node:fs";
 import { parser } from "@prometheus-io/lezer-promql";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { read } from "../support/docs/facts.ts";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
-const read = (path: string): string => readFileSync(join(root, path), "utf8");
 const [, metricsSection = ""] = read("docs/operate/monitoring.md").split("\n## Metrics\n");
 
 /** Returns the first cells of the tables in `text` that contain code. */
@@ -20,7 +17,7 @@ function firstCells(text: string): string[] {
 /** Returns the labels of each metric declared in the source, by name. */
 function declaredMetrics(): Map<string, string[]> {
   const declared = new Map<string, string[]>();
-  for (const file of globSync("src/**/*.ts", { cwd: root })) {
+  for (const file of globSync("src/**/*.ts")) {
     const text = read(file);
     if (!text.includes('from "prom-client"')) continue;
     // The text from one metric name to the next contains its labels.
@@ -43,14 +40,10 @@ const sorted = (names: readonly (string | undefined)[]): string[] =>
 interface Rule {
   alert: string;
   expr: string;
-  labels: { severity: string };
-  annotations: { summary: string; action: string };
 }
 
 interface Panel {
   title: string;
-  type: string;
-  gridPos: { x: number; y: number; w: number; h: number };
   targets?: { expr: string }[];
 }
 
@@ -110,19 +103,5 @@ describe("the metrics", () => {
     );
     expect(strange).toEqual([]);
     expect(queries.length).toBeGreaterThan(50);
-  });
-});
-
-describe("the alerts", () => {
-  it("have a summary, an action and a severity", () => {
-    for (const { alert, labels, annotations } of alerts) {
-      expect(alert).toMatch(/^Waymark[A-Z]\w+$/);
-      expect(["page", "ticket"]).toContain(labels.severity);
-      expect(annotations).toEqual({
-        summary: expect.stringMatching(/\w{3}/),
-        action: expect.stringMatching(/\w{3}.*\.$/),
-      });
-    }
-    expect(new Set(alerts.map(({ alert }) => alert)).size).toBe(alerts.length);
   });
 });
