@@ -23,7 +23,7 @@ import { ErrorFormatter } from "../../src/api/graphql/execution/error-formatter.
 import { exampleDocument } from "../../src/api/graphql/explorer/sandbox.ts";
 import { limits, MAX_BODY_BYTES, MAX_INPUT_CONTAINERS } from "../../src/api/graphql/execution/limits.ts";
 import { createSchema } from "../../src/api/graphql/schema.ts";
-import { closeCodes, subscriptionLimits } from "../../src/api/graphql/subscriptions/limits.ts";
+import { closeCodes } from "../../src/api/graphql/subscriptions/limits.ts";
 import { errorGuidePath } from "../../src/guide/api.ts";
 import { errorHeadings } from "../../src/guide/error-sections.ts";
 import { toTypedId } from "../../src/core/ids.ts";
@@ -374,19 +374,5 @@ describe("the pages", () => {
         .map(mutationOf)
         .toSorted(),
     );
-  });
-
-  it("list the limits of subscriptions", () => {
-    const { subscriptionsPerConnection, connectionsPerPrincipal, connectionsPerOrganization } =
-      subscriptionLimits;
-    expect(tableRows(pages.subscriptions, "What").slice(0, 4)).toEqual([
-      ["Subscriptions on one socket", String(subscriptionsPerConnection)],
-      ["Sockets of a key", String(connectionsPerPrincipal)],
-      ["Sockets of an organisation", String(connectionsPerOrganization)],
-      [
-        "Sockets of an IP address before connection_init",
-        String(subscriptionLimits.unauthenticatedPerAddress),
-      ],
-    ]);
   });
 });

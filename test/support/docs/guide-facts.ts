@@ -5,7 +5,6 @@ import {
   limits,
   MAX_BODY_BYTES,
   DEFAULT_PAGE_SIZE,
-  MAX_INPUT_CONTAINERS,
   BODY_BYTES_PER_TOKEN,
 } from "../../../src/api/graphql/execution/limits.ts";
 import { MAX_QUOTES_AND_BRACKETS } from "../../../src/api/json.ts";
@@ -301,17 +300,6 @@ const guide = factsOf("docs/guide/", {
   },
   "graphql/overview.md": {
     Pages: [count(limits.pageSize), count(DEFAULT_PAGE_SIZE)],
-    "Limits > Depth": [count(limits.depth)],
-    "Limits > Aliases": [count(limits.aliases)],
-    "Limits > Root fields": [count(limits.rootFields)],
-    "Limits > Page or list": [count(limits.pageSize), count(limits.listSize)],
-    "Limits > Filter": [count(limits.filterParts), count(limits.filterDepth)],
-    "Limits > Groups of jobStats": [count(limits.groups)],
-    "Limits > Body": [bodies.graphql],
-    "Limits > Tokens of the document": [count(limits.tokens)],
-    "Limits > Fields with fragments expanded": [count(limits.selections)],
-    "Limits > Variable": [count(MAX_INPUT_CONTAINERS)],
-    "Limits > Cost": [count(limits.cost)],
     "Limits > Time": [statementTimeout],
     Limits: [
       bytes(BODY_BYTES_PER_TOKEN),
