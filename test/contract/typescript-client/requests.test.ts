@@ -243,11 +243,8 @@ describe("an error", () => {
     expect(JSON.stringify([error, String(error), String((error as Error).cause)])).not.toContain("wm_key");
   });
 
-  it.each([
-    ["baseUrl", { baseUrl: "api.example.com" }],
-    ["apiKey", { apiKey: "" }],
-  ])("names an option that can't be right: %s", (name, options) => {
-    expect(() => new Waymark({ apiKey: "k", baseUrl: "http://127.0.0.1", ...options })).toThrow(name);
+  it("names a base URL that can't be right", () => {
+    expect(() => new Waymark({ apiKey: "k", baseUrl: "api.example.com" })).toThrow("baseUrl");
   });
 
   it.each(["", ".", ".."])("refuses a Marking Number that no URL can hold: %j", async (number) => {
@@ -411,7 +408,6 @@ describe("updateMany", () => {
 });
 
 describe("through a proxy that loses, delays and refuses answers", () => {
-  // `test/long/typescript-client.test.ts` makes 10,000 changes.
   it("each of 150 changes is applied once", async () => {
     const app = await sharedApp();
     await expectChangesExactlyOnce(app, 150, changeThroughProxy);

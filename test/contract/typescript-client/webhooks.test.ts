@@ -94,17 +94,14 @@ describe("verifyWebhook accepts", () => {
     );
   });
 
-  it.each([null, "text", 1, []])("an event of a newer type whose data is %j", async (data) => {
-    const body = JSON.stringify({ type: "route.planned", data });
-    const event = await verifyWebhook(body, await requestOf({ ...vector, body }), vector.secret);
-    expect(isJobEvent(event)).toBe(false);
-  });
-
-  it("an event of a type that is newer than the client, which isJobEvent recognises as no change of a job", async () => {
-    const body = JSON.stringify({ type: "route.planned", data: { stops: 3 } });
-    const event = await verifyWebhook(body, await requestOf({ ...vector, body }), vector.secret);
-    expect([event.type, isJobEvent(event)]).toEqual(["route.planned", false]);
-  });
+  it.each([{ stops: 3 }, null, "text", 1, []])(
+    "an event of a type that is newer than the client, which is no change of a job: %j",
+    async (data) => {
+      const body = JSON.stringify({ type: "route.planned", data });
+      const event = await verifyWebhook(body, await requestOf({ ...vector, body }), vector.secret);
+      expect([event.type, isJobEvent(event)]).toEqual(["route.planned", false]);
+    },
+  );
 
   it("a timestamp within the tolerance", async () => {
     const headers = await requestOf(vector, NOW_S - 900);
