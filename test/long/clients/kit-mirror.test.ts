@@ -91,18 +91,6 @@ it("copies all jobs, applies each change, and continues where it stopped", async
   expect(second.output()).not.toContain("jobs listed");
 });
 
-it("loses no change if it is killed", async () => {
-  const agent = await app.createOrganization("agent");
-  const numbers = await app.createJobs(agent, [{}, {}]);
-  const killed = startMirror(agent);
-  await killed.waitFor("2 jobs listed");
-  await change(agent, numbers[0]!, "completed");
-  await killed.stop("SIGKILL");
-  await change(agent, numbers[1]!, "completed");
-  startMirror(agent);
-  await expectInSync(agent);
-});
-
 it("waits while Waymark can't be reached", async () => {
   const agent = await app.createOrganization("agent");
   const [number = ""] = await app.createJobs(agent, [{}]);

@@ -5,12 +5,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import manifest from "../../../package.json" with { type: "json" };
 import { ApiError } from "../../../clients/typescript/src/errors.ts";
 import { toApiError } from "../../../clients/typescript/src/to-api-error.ts";
 import { generateTypescriptClient } from "../../../scripts/generate-typescript-client.ts";
 import { errorCodes } from "../../../src/core/errors.ts";
-import { buildTypescriptClient } from "../../../src/sdk/build-typescript.ts";
 import { waitForExit } from "../../support/processes/cli-process.ts";
 import { CLIENT_FOLDER, clientModules, installTypescriptClient } from "../../support/clients/typescript.ts";
 
@@ -122,11 +120,6 @@ describe("the package", { timeout: TIMEOUT_MS }, () => {
 
     expect(Object.keys(packed).filter((name) => name.endsWith("ependencies"))).toEqual([]);
     expect(gzipSync(Buffer.concat(files), { level: 9 }).length).toBeLessThanOrEqual(20_000);
-  });
-
-  it("is the same file for the same sources", async () => {
-    const again = await buildTypescriptClient(manifest.version);
-    expect(again.equals(await readFile(join(folder, "client.tgz")))).toBe(true);
   });
 
   it("imports Node's modules only for the command line", async () => {
