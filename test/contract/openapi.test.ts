@@ -4,7 +4,6 @@ import { operationsOf } from "../../src/api/rest/openapi/operations.ts";
 import type { ErrorCode } from "../../src/core/errors.ts";
 import {
   apiDocument,
-  publishedViolations,
   schemaViolations,
   contract,
   resolveReference,
@@ -276,7 +275,7 @@ describe("the webhooks", () => {
   });
 });
 
-/* Published schemas of responses and events are open, so that clients survive additions. The copy of the tests is closed. */
+/* Published schemas of responses and events are open: openapi-generator-rules.test.ts. The copy of the tests is closed. */
 
 type Json = Record<string, unknown>;
 
@@ -318,26 +317,24 @@ function withMember(value: unknown, path = ""): { path: string; value: unknown }
   return [{ path, value: { ...value, new_member: "added" } }, ...below];
 }
 
-describe("open schemas", () => {
-  it("say of each list of codes in a response or event that more may be added, and names those of today", () => {
-    const found: string[] = [];
-    const undescribed: string[] = [];
-    walk({ schemas: apiDocument.components.schemas, webhooks: apiDocument.webhooks }, (schema, path) => {
-      const { type, description = "", "x-extensible-enum": codes } = schema;
-      if (!Array.isArray(codes)) return;
-      found.push(path);
-      const isText = [type].flat().includes("string") && !("enum" in schema);
-      const text = description as string;
-      const isComplete =
-        text.includes("More may be added") && codes.every((code) => text.includes(`\`${code}\``));
-      if (!isText || !isComplete) undescribed.push(path);
-    });
-    expect(undescribed).toEqual([]);
-    expect(found.length).toBeGreaterThan(3);
+it("open schemas say of each list of codes in a response or event that more may be added, and names those of today", () => {
+  const found: string[] = [];
+  const undescribed: string[] = [];
+  walk({ schemas: apiDocument.components.schemas, webhooks: apiDocument.webhooks }, (schema, path) => {
+    const { type, description = "", "x-extensible-enum": codes } = schema;
+    if (!Array.isArray(codes)) return;
+    found.push(path);
+    const isText = [type].flat().includes("string") && !("enum" in schema);
+    const text = description as string;
+    const isComplete =
+      text.includes("More may be added") && codes.every((code) => text.includes(`\`${code}\``));
+    if (!isText || !isComplete) undescribed.push(path);
   });
+  expect(undescribed).toEqual([]);
+  expect(found.length).toBeGreaterThan(3);
 });
 
-describe("a new member of an object", () => {
+it("a new member of an object violates the tests' copy, in responses and in webhooks", () => {
   /** Maps, and `details`, which has any form. */
   const OPEN = /\/(details|changes)$/;
   const cases = published.flatMap(({ name, media }) =>
@@ -347,34 +344,21 @@ describe("a new member of an object", () => {
         .map(({ path, value }) => ({ name: `${name} ${path}`, schema: media.schema, value })),
     ),
   );
-
-  it("matches each published schema", () => {
-    const refused = cases.flatMap(({ name, schema, value }) =>
-      publishedViolations(schema, value).map((violation) => `${name}: ${violation}`),
-    );
-    expect(refused).toEqual([]);
-    expect(cases.length).toBeGreaterThan(200);
-  });
-
-  it("violates the tests' copy, in responses and in webhooks", () => {
-    const accepted = cases.filter(({ schema, value }) => schemaViolations(schema, value).length === 0);
-    expect(accepted.map(({ name }) => name)).toEqual([]);
-    expect(cases.some(({ name }) => name.startsWith("webhook job.created "))).toBe(true);
-    expect(cases.some(({ name }) => name.startsWith("webhook webhook.test "))).toBe(true);
-  });
+  const accepted = cases.filter(({ schema, value }) => schemaViolations(schema, value).length === 0);
+  expect(accepted.map(({ name }) => name)).toEqual([]);
+  expect(cases.length).toBeGreaterThan(200);
+  expect(cases.some(({ name }) => name.startsWith("webhook job.created "))).toBe(true);
+  expect(cases.some(({ name }) => name.startsWith("webhook webhook.test "))).toBe(true);
 });
 
-describe("a new code", () => {
+it("a new code violates the tests' copy of each open list", () => {
   const references: string[] = [];
   walk(contract.components.schemas, (schema, path) => {
     if ("x-extensible-enum" in schema) references.push(`#/components/schemas${path}`);
   });
-
-  it.each(references)("matches the published schema, and violates the tests' copy: %s", ($ref) => {
-    const schema = { $ref };
-    expect(publishedViolations(schema, "code_of_tomorrow")).toEqual([]);
-    expect(schemaViolations(schema, "code_of_tomorrow")).toEqual([
-      expect.stringContaining("must be equal to one of the allowed values"),
-    ]);
-  });
+  const isRefused = ($ref: string): boolean =>
+    schemaViolations({ $ref }, "code_of_tomorrow").some((text) => text.includes("one of the allowed values"));
+  const accepted = references.filter(($ref) => !isRefused($ref));
+  expect(accepted).toEqual([]);
+  expect(references.length).toBeGreaterThan(3);
 });
