@@ -8,9 +8,9 @@ import { afterAll, beforeAll, describe, expect, it, type TestContext, onTestFini
 import { newSecret, sign } from "../../../src/webhooks/signing/signature.ts";
 import { onlyBlock, readPage, testVectorOf } from "../../support/docs/guide-pages.ts";
 import { once } from "node:events";
-import { text as readText } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { freePort } from "../../support/free-port.ts";
+import { waitForExit, type ProcessResult } from "../../support/processes/cli-process.ts";
 
 interface DocumentedReceiver {
   name: string;
@@ -124,7 +124,7 @@ async function findSkipReason(
   { versionCommand, prepare }: DocumentedReceiver,
   folder: string,
 ): Promise<string | null> {
-  const { code } = await run(folder, versionCommand, INSTALL_TIMEOUT_MS);
+  const { code } = await run(folder, versionCommand);
   if (code !== 0) return `${versionCommand[0]} is not installed`;
   return (await prepare?.(folder)) ?? null;
 }
@@ -146,19 +146,19 @@ async function startDocumentedReceiver(
 
 /** Builds in the file's folder. Returns a skip reason if it takes too long. Throws if it fails. */
 async function build(folder: string, command: readonly string[]): Promise<string | null> {
-  const { isTimedOut, code, errors } = await run(folder, command, BUILD_TIMEOUT_MS);
-  if (isTimedOut) return `${command.slice(0, 2).join(" ")} took more than ${BUILD_TIMEOUT_MS / 1000} s`;
-  if (code !== 0) throw new Error(errors);
+  const { code, stderr } = await run(folder, command, BUILD_TIMEOUT_MS);
+  if (code === null) return `${command.slice(0, 2).join(" ")} took more than ${BUILD_TIMEOUT_MS / 1000} s`;
+  if (code !== 0) throw new Error(stderr);
   return null;
 }
 
 /** Installs the package in the file's folder. Returns a skip reason if PyPI is unreachable. */
 async function installFromPyPI(folder: string): Promise<string | null> {
-  const importCheck = await run(folder, ["python3", "-c", "import standardwebhooks"], INSTALL_TIMEOUT_MS);
+  const importCheck = await run(folder, ["python3", "-c", "import standardwebhooks"]);
   if (importCheck.code === 0) return null;
   const pip = "python3 -m pip install --quiet --no-input --no-deps --timeout 5 --retries 0".split(" ");
   const install = [...pip, "--target", PACKAGES, "standardwebhooks==1.1.0"];
-  const { code } = await run(folder, install, INSTALL_TIMEOUT_MS);
+  const { code } = await run(folder, install);
   return code === 0 ? null : "pip cannot install standardwebhooks";
 }
 
@@ -166,36 +166,21 @@ function spawnIn(
   cwd: string,
   [program = "", ...args]: readonly string[],
   settings: Record<string, string> = {},
+  timeout?: number,
 ): ChildProcess {
   // Without cgo, Go builds faster. PYTHONPATH is where pip installed the package.
   const env = { ...process.env, CGO_ENABLED: "0", GOTOOLCHAIN: "local", PYTHONPATH: PACKAGES, ...settings };
-  return spawn(program, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  return spawn(program, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], timeout });
 }
 
-interface CommandResult {
-  /** Null if the command could not start or timed out. */
-  code: number | null;
-  isTimedOut: boolean;
-  errors: string;
-}
-
-async function run(cwd: string, command: readonly string[], timeoutMs: number): Promise<CommandResult> {
-  const child = spawnIn(cwd, command);
-  let isTimedOut = false;
-  const timer = setTimeout(() => {
-    isTimedOut = true;
-    child.kill("SIGKILL");
-  }, timeoutMs);
-  child.stdout?.resume();
-  const errors = child.stderr ? readText(child.stderr) : "";
-  try {
-    const [code] = (await once(child, "exit")) as [number | null];
-    return { code, isTimedOut, errors: await errors };
-  } catch (error) {
-    return { code: null, isTimedOut, errors: String(error) };
-  } finally {
-    clearTimeout(timer);
-  }
+/** Returns the code null for a command that timed out, and -1 for one that could not start. */
+function run(
+  cwd: string,
+  command: readonly string[],
+  timeoutMs = INSTALL_TIMEOUT_MS,
+): Promise<ProcessResult> {
+  const notStarted = (error: unknown): ProcessResult => ({ code: -1, stdout: "", stderr: String(error) });
+  return waitForExit(spawnIn(cwd, command, {}, timeoutMs)).catch(notStarted);
 }
 
 /** Returns a function that returns the output so far. */
