@@ -127,6 +127,7 @@ describe("docker-compose.yml", () => {
     const files = ours.map(({ command }) => command!.find((part) => part.endsWith(".ts"))!);
     const awaited = ours.flatMap(({ depends_on }) => Object.keys(depends_on ?? {}));
 
+    expect(files).toEqual(["src/main.ts", "src/main.ts", "src/cli/main.ts"]);
     expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
     expect(awaited).toEqual(["migrate", "migrate", "postgres"]);
     expect(awaited.filter((name) => !(name in services))).toEqual([]);
