@@ -141,8 +141,8 @@ describe("every operation", () => {
   });
 });
 
-describe("every example", () => {
-  it("matches its schema in a body", () => {
+describe("every example matches its schema", () => {
+  it("in a body", () => {
     const own = all.flatMap(({ operation: { requestBody, responses } }) => [
       ...mediaOf(requestBody?.content),
       ...Object.values(responses).flatMap((response) => mediaOf(resolveReference(response).content)),
@@ -154,18 +154,14 @@ describe("every example", () => {
     expect(found).toEqual([]);
   });
 
-  it("matches its schema in a parameter or header", () => {
+  it("in a parameter, a header or a schema", () => {
     const parameters = all.flatMap(({ operation }) => operation.parameters ?? []);
-    expect(parameters.flatMap(({ schema }) => breachesOfExamples(schema))).toEqual([]);
+    const schemas = Object.values(components.schemas);
+    const members = schemas.flatMap(({ properties = {} }) => Object.values(properties));
+    const described = [...parameters.map(({ schema }) => schema), ...members];
+    expect(described.flatMap(breachesOfExamples)).toEqual([]);
     const headers = Object.values(components.headers);
     expect(headers.flatMap(({ schema, example }) => schemaViolations(schema, example))).toEqual([]);
-  });
-
-  it("matches its schema inside a schema", () => {
-    const members = Object.values(components.schemas).flatMap(({ properties = {} }) =>
-      Object.values(properties),
-    );
-    expect(members.flatMap(breachesOfExamples)).toEqual([]);
   });
 });
 

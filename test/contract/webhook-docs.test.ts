@@ -1,7 +1,6 @@
 /** Checks the guide on webhooks: its examples are valid, its tables match the code. */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readEnv } from "../../src/config/env.ts";
 import { eventTypes } from "../../src/events/api.ts";
 import { rootFieldSections } from "../../src/guide/api-sections.ts";
 import { IN_FLIGHT_LIMITS, RATE_LIMITS } from "../../src/webhooks/endpoints/entity.ts";
@@ -111,9 +110,6 @@ describe("the pages on webhooks", () => {
       "Requests to one endpoint per second": withRange(RATE_LIMITS),
       "Endpoints of an organisation": `${MAX_ENDPOINTS.live}, and ${MAX_ENDPOINTS.test} in test mode`,
     });
-    expect(endpoints).toContain(
-      `for the retention time of the service: ${readEnv({}).RETENTION_DAYS} days by default`,
-    );
   });
 });
 

@@ -130,25 +130,20 @@ it.each<[string, (parts: Parts) => unknown]>([
   expect(changesAfter(change)).toContain(sentence);
 });
 
-it.each<[string, (parts: Parts) => unknown]>([
-  ["a new operation", ({ document }) => (document.paths["/new"] = { get: {} })],
-  ["a new webhook", ({ document }) => (document.webhooks["job.new"] = { post: {} })],
-  [
-    "an optional parameter",
-    ({ operation }) => operation.parameters.push({ name: "new", in: "query", schema: { type: "string" } }),
-  ],
-  ["an optional field of a request", ({ patch }) => (patch.properties.more = {})],
-  ["a field of a response", ({ job }) => (job.properties.more = { type: "string" })],
-  ["a new code", ({ job }) => job.properties.status["x-extensible-enum"].push("c")],
-  ["a new status", ({ operation }) => (operation.responses["418"] = { description: "New" })],
-  [
-    "a new header of a response",
-    ({ operation }) => (operation.responses["200"].headers.Link = { schema: { type: "string" } }),
-  ],
-  ["a deprecation", ({ operation }) => (operation.deprecated = true)],
-  ["another text", ({ operation }) => (operation.description = "Other")],
-])("an addition passes: %s", (_kind, change) => {
-  expect(changesAfter(change)).toEqual([]);
+it("additions, deprecations and other texts pass", () => {
+  const changes = changesAfter(({ document, operation, patch, job }) => {
+    document.paths["/new"] = { get: {} };
+    document.webhooks["job.new"] = { post: {} };
+    operation.parameters.push({ name: "new", in: "query", schema: { type: "string" } });
+    patch.properties.more = {};
+    job.properties.more = { type: "string" };
+    job.properties.status["x-extensible-enum"].push("c");
+    operation.responses["418"] = { description: "New" };
+    operation.responses["200"].headers.Link = { schema: { type: "string" } };
+    operation.deprecated = true;
+    operation.description = "Other";
+  });
+  expect(changes).toEqual([]);
 });
 
 it("names each operation and webhook that the real document would lose, and no change without one", () => {
