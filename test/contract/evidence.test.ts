@@ -1,17 +1,12 @@
 /** The evidence IDs of the pages and the tests match. */
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
   findEvidenceProblems,
   parseEvidenceIds,
-  findMissingSources,
   readPages,
   readTests,
   tableRows,
 } from "../support/evidence.ts";
-
-const ROOT = join(import.meta.dirname, "../..");
 
 const pageWith = (cell: string): string => `| Fault | Evidence |\n|---|---|\n| killed | ${cell} |\n`;
 const testWith = (ids: string): string => `  // evidence: ${ids}\n  it("works", () => {\n    run();\n  });\n`;
@@ -20,7 +15,6 @@ const check = (cell: string, ...texts: string[]): string[] =>
     pages: { "docs/a.md": pageWith(cell) },
     tests: Object.fromEntries(texts.map((text, index) => [`test/${index}.test.ts`, text])),
   });
-const isSourceA = (path: string): boolean => path === "src/a.ts";
 
 describe("the pages", () => {
   const pages = readPages();
@@ -40,10 +34,6 @@ describe("the pages", () => {
       (cells) => cells.length !== 3 || parseEvidenceIds(cells.at(-1) ?? "").length === 0,
     );
     expect(incomplete).toEqual([]);
-  });
-
-  it.each(Object.entries(pages))("name only source files that exist: %s", (_, page) => {
-    expect(findMissingSources(page, (path) => existsSync(join(ROOT, path)))).toEqual([]);
   });
 });
 
@@ -80,9 +70,5 @@ describe("the checker", () => {
     ["an empty cell", "", [], "must list ids in backticks"],
   ])("rejects %s", (_, cell, texts, problem) => {
     expect(check(cell, ...texts)).toEqual([expect.stringContaining(problem)]);
-  });
-
-  it("reports a source file that does not exist", () => {
-    expect(findMissingSources("`src/a.ts`, `src/b.ts` and `a-b`", isSourceA)).toEqual(["src/b.ts"]);
   });
 });

@@ -86,11 +86,6 @@ function parseEvidenceComments(text: string): EvidenceComment[] {
 /** Matches a skipped or planned test or group, up to the closing line of the same indent. */
 const SKIPPED_TEST = /^( *)(?:it|test|describe)(?:\.\w+)*\.(?:skip|todo)\b(?:.*;$|[^]*?^\1\S.*;$)/gm;
 
-/** Paths under src/ that a page names and that do not exist. */
-export function findMissingSources(page: string, exists: (path: string) => boolean): string[] {
-  return [...page.matchAll(/`(src\/[^`\s]+)`/g)].map(([, path = ""]) => path).filter((path) => !exists(path));
-}
-
 /** The pages of this project. */
 export const readPages = (): Files => readAll(PAGES);
 
