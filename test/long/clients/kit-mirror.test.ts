@@ -7,7 +7,6 @@ import { startTestApp, type TestApp, type TestOrganization } from "../../support
 import { expectData } from "../../support/app/assertions.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
 import { listJobs, patchJob } from "../../support/app/job-client.ts";
-import { startFaultProxy } from "../../support/database/fault-proxy.ts";
 import { installKit, runNpm, type RunningKit } from "../../support/clients/starter-kit.ts";
 import { eventually } from "../../support/eventually.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
@@ -89,19 +88,6 @@ it("copies all jobs, applies each change, and continues where it stopped", async
   await expectInSync(agent);
   await second.stop();
   expect(second.output()).not.toContain("jobs listed");
-});
-
-it("waits while Waymark can't be reached", async () => {
-  const agent = await app.createOrganization("agent");
-  const [number = ""] = await app.createJobs(agent, [{}]);
-  await using proxy = await startFaultProxy(app.url);
-  const mirror = startMirror(agent, proxy.url);
-  await mirror.waitFor("1 jobs listed");
-  proxy.disconnect();
-  await mirror.waitFor("Next attempt in");
-  await change(agent, number, "completed");
-  proxy.restore();
-  await expectInSync(agent);
 });
 
 it("compares all jobs after more than 30 days, and deletes those that it no longer sees", async () => {
