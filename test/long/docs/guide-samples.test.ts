@@ -4,10 +4,12 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import manifest from "../../../package.json" with { type: "json" };
 import { ensureDemo } from "../../../src/dev/demo/demo.ts";
 import { packageFiles } from "../../../src/sdk/api.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.fixture.ts";
+import { HTTPX, preparePython } from "../../support/clients/python.ts";
 import { codeBlocks, guidePages, readPage, type CodeBlock } from "../../support/docs/guide-pages.ts";
 import { eventually } from "../../support/eventually.ts";
 import { freePort } from "../../support/free-port.ts";
@@ -28,13 +30,6 @@ const USER_AGENTS = {
 
 type SampleLanguage = keyof typeof USER_AGENTS;
 
-interface SampleCalls extends Disposable {
-  /** True if anything in this language has called the API. */
-  hasAny(language: SampleLanguage): boolean;
-  /** Returns the operations that nothing in this language has called. */
-  missing(language: SampleLanguage): string[];
-}
-
 /** The operations for partners, which are those below `/v1`. */
 const operations = operationsOf<Operation>(contract.paths)
   .filter(({ path }) => path.startsWith("/v1/"))
@@ -47,7 +42,7 @@ const operations = operationsOf<Operation>(contract.paths)
 const CHANNEL = "http.server.request.start";
 
 /** Records the requests to all HTTP servers of this process until it is disposed. */
-function recordSampleCalls(): SampleCalls {
+function recordSampleCalls() {
   const called = new Map<SampleLanguage, Set<string>>();
   const record = (message: unknown): void => {
     const { method, url = "", headers } = (message as { request: IncomingMessage }).request;
@@ -60,14 +55,13 @@ function recordSampleCalls(): SampleCalls {
   };
   subscribe(CHANNEL, record);
   return {
-    hasAny: (language) => called.has(language),
-    missing: (language) =>
+    hasAny: (language: SampleLanguage) => called.has(language),
+    /** Returns the operations that nothing in this language has called. */
+    missing: (language: SampleLanguage) =>
       operations.map(({ name }) => name).filter((name) => !called.get(language)?.has(name)),
     [Symbol.dispose]: () => void unsubscribe(CHANNEL, record),
   };
 }
-
-import manifest from "../../../package.json" with { type: "json" };
 
 const TIMEOUT_MS = 120_000;
 /** Far below the rate limit, which the samples share. */
@@ -78,7 +72,7 @@ let app: TestApp;
 let key: string;
 let folder: string;
 let receiver: TestReceiver;
-let calls: SampleCalls;
+let calls: ReturnType<typeof recordSampleCalls>;
 
 beforeAll(async () => {
   calls = recordSampleCalls();
@@ -250,16 +244,14 @@ describe("the samples in TypeScript", { timeout: TIMEOUT_MS }, () => {
 });
 
 describe("the samples in Python", { timeout: TIMEOUT_MS }, () => {
-  let isInstalled = false;
+  let skipReason: string | null;
   beforeAll(async () => {
-    const pip = "-m pip install --quiet --no-input --timeout 5 --retries 0 --target packages httpx==0.28.1";
     const { url: client } = await fetch(`${app.url}/sdk/waymark_client.whl`);
-    const install = spawn("python3", [...pip.split(" "), client], { cwd: folder, timeout: TIMEOUT_MS });
-    isInstalled = (await waitForExit(install)).code === 0;
+    ({ skipReason } = await preparePython(join(folder, "packages"), { packages: [HTTPX, client] }));
   }, TIMEOUT_MS);
 
   it.for([...pagesWith("python"), PYTHON_CLIENT_README])("run: %s", async (path, { skip }) => {
-    skip(!isInstalled, "skipped: pip cannot install httpx and the client");
+    skip(skipReason !== null, skipReason ?? "");
     expectShownOutput(path, await runFile("python3", "samples.py", samplesOf(path, "python")));
   });
 });

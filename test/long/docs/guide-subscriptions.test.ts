@@ -8,10 +8,10 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
 import { expectData } from "../../support/app/assertions.ts";
 import { patchJob } from "../../support/app/job-client.ts";
+import { HTTPX, preparePython, type PythonEnvironment } from "../../support/clients/python.ts";
 import { startFaultProxy } from "../../support/database/fault-proxy.ts";
 import { codeBlocks, readPage } from "../../support/docs/guide-pages.ts";
 import { createVisibleJobs } from "../../support/graphql/subscription-client.ts";
-import { waitForExit } from "../../support/processes/cli-process.ts";
 
 const TIMEOUT_MS = 180_000;
 const blocks = codeBlocks(readPage("guide/graphql/subscriptions.md"));
@@ -20,16 +20,13 @@ const sampleIn = (language: string): string =>
 
 let app: TestApp;
 let folder: string;
-let hasPackages = false;
+let python: PythonEnvironment;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "waymark-subscriptions-"));
   app = await startTestApp();
   await symlink(join(import.meta.dirname, "../../../node_modules"), join(folder, "node_modules"));
-  const pip = "-m pip install --quiet --no-input --timeout 5 --retries 0 --target packages httpx==0.28.1";
-  const args = [...pip.split(" "), "websockets>=15"];
-  const install = spawn("python3", args, { cwd: folder, timeout: TIMEOUT_MS });
-  hasPackages = (await waitForExit(install)).code === 0;
+  python = await preparePython(join(folder, "packages"), { packages: [HTTPX, "websockets>=15"] });
 }, TIMEOUT_MS);
 afterAll(async () => {
   await app[Symbol.asyncDispose]();
@@ -75,7 +72,7 @@ describe.for(clients)(
   { timeout: TIMEOUT_MS },
   ({ language, program, extension }) => {
     const skipWithoutPackages = (skip: (condition: boolean, note: string) => void): void =>
-      skip(language === "Python" && !hasPackages, "skipped: pip cannot install httpx and websockets");
+      skip(language === "Python" && python.skipReason !== null, python.skipReason ?? "");
 
     it("prints each change once and in order, also after interruptions", async ({ skip }) => {
       skipWithoutPackages(skip);
