@@ -47,8 +47,9 @@ describe("the document", () => {
       },
     ],
     [
-      "an object in a response or event that allows no additional members",
-      ({ additionalProperties }, path) => additionalProperties === false && !isRequest(path),
+      "an object in a response or event that says which other members it can have, except a map",
+      ({ additionalProperties: others, properties }, path) =>
+        (others === false || (others !== undefined && properties !== undefined)) && !isRequest(path),
     ],
     ["anyOf or allOf", (node) => "anyOf" in node || "allOf" in node],
     [
