@@ -2,10 +2,11 @@ import { describe, expect, it } from "vitest";
 import { exampleRequestId } from "../../src/events/examples.ts";
 import { expectToMatchContract } from "../support/app/openapi-contract.ts";
 
+const bodyWith = (data: object) => ({ request_id: exampleRequestId, success: true, data, error: null });
+
 describe("a response checked against the document", () => {
   const headers = { "content-type": "application/json; charset=utf-8", "x-request-id": exampleRequestId };
   const status = { code: "failed", label: "Delivery failed", category: "attention", is_terminal: false };
-  const bodyWith = (data: object) => ({ request_id: exampleRequestId, success: true, data, error: null });
   const right = {
     path: "/v1/reference/statuses",
     status: 200,

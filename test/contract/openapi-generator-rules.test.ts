@@ -120,8 +120,8 @@ describe("operations", () => {
 
   it("have no schema named like a test class, a built-in type or the constructor of another in Go", () => {
     const names = Object.keys(apiDocument.components.schemas);
-    const constructors = names.map((name) => `New${name}`);
+    const constructors = new Set(names.map((name) => `New${name}`));
     const isRefused = /^Test|^(Error|Object|String|Map|Date)$|\d$/;
-    expect(names.filter((name) => isRefused.test(name) || constructors.includes(name))).toEqual([]);
+    expect(names.filter((name) => isRefused.test(name) || constructors.has(name))).toEqual([]);
   });
 });

@@ -174,13 +174,16 @@ function spawnIn(
 }
 
 /** Returns the code null for a command that timed out, and -1 for one that could not start. */
-function run(
+async function run(
   cwd: string,
   command: readonly string[],
   timeoutMs = INSTALL_TIMEOUT_MS,
 ): Promise<ProcessResult> {
-  const notStarted = (error: unknown): ProcessResult => ({ code: -1, stdout: "", stderr: String(error) });
-  return waitForExit(spawnIn(cwd, command, {}, timeoutMs)).catch(notStarted);
+  try {
+    return await waitForExit(spawnIn(cwd, command, {}, timeoutMs));
+  } catch (error) {
+    return { code: -1, stdout: "", stderr: String(error) };
+  }
 }
 
 /** Returns a function that returns the output so far. */
