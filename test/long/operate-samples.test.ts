@@ -9,41 +9,19 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { freePort } from "../support/free-port.ts";
 import { startServerProcess, type ServerProcess } from "../support/processes/server-process.ts";
 import { codeBlocks, readPage } from "../support/docs/guide-pages.ts";
-import { execFile, execFileSync, spawn } from "node:child_process";
+import { execFile, spawn, spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { promisify } from "node:util";
 import { createTestMongo } from "../support/database/test-mongo.ts";
-import { waitForExit, type ProcessResult } from "../support/processes/cli-process.ts";
+import { waitForExit } from "../support/processes/cli-process.ts";
 import { TEST_SECRET } from "../support/test-secret.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../..");
 const PROGRAMS = ["initdb", "pg_ctl", "psql", "pg_dump", "pg_restore", "pg_basebackup", "createdb", "dropdb"];
 
-interface OperateMachine extends AsyncDisposable {
-  /** The working directory of the blocks. */
-  readonly folder: string;
-  readonly env: Record<string, string>;
-  /** Runs a block in bash. */
-  run: (script: string, env?: Record<string, string>) => Promise<ProcessResult>;
-}
-
-function isOnPath(name: string): boolean {
-  try {
-    execFileSync("which", [name], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Returns which of PostgreSQL's programs the PATH lacks, or null. */
-function findMissingProgram(): string | null {
-  return PROGRAMS.find((name) => !isOnPath(name)) ?? null;
-}
-
 /** Starts an empty PostgreSQL with a superuser and a database `waymark`, whose WAL goes to the folder `archive`. */
-async function startOperateMachine(): Promise<OperateMachine> {
+async function startOperateMachine() {
   const folder = await mkdtemp(join(tmpdir(), "waymark-operate-"));
   const [bin, postgres, port] = [join(folder, "bin"), join(folder, "postgres"), String(await freePort())];
   for (const name of ["bin", "postgres", "archive", "logs", "backups"]) await mkdir(join(folder, name));
@@ -52,9 +30,10 @@ async function startOperateMachine(): Promise<OperateMachine> {
   await symlink(join(root, "test/support/docs/compose-shim.sh"), join(bin, "docker"));
   await writeFile(join(bin, "sudo"), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
   const service = join(bin, "postgres-service");
+  const url = `postgresql://waymark@127.0.0.1:${port}/waymark`;
   await writeFile(service, serviceScript({ folder, port }), { mode: 0o755 });
   if (process.getuid?.() === 0) await run("chown", ["65534", postgres, join(folder, "archive")]);
-  const env = {
+  const env: Record<string, string> = {
     PATH: [bin, dirname(process.execPath), process.env["PATH"]].join(delimiter),
     ROOT: root,
     COMPOSE_FILE: join(root, "docker-compose.yml"),
@@ -64,20 +43,22 @@ async function startOperateMachine(): Promise<OperateMachine> {
     PGHOST: "127.0.0.1",
     PGPORT: port,
     PGUSER: "waymark",
-    DATABASE_URL: `postgresql://waymark@127.0.0.1:${port}/waymark`,
+    DATABASE_URL: url,
     MONGODB_URL: createTestMongo().url,
     WAYMARK_SECRET: TEST_SECRET,
     PUBLIC_URL: "https://api.example.com",
     WEBHOOK_ALLOW_PRIVATE: "on",
   };
-  await writeFile(join(folder, "waymark.env"), `DATABASE_URL=${env.DATABASE_URL}\n`);
+  await writeFile(join(folder, "waymark.env"), `DATABASE_URL=${url}\n`);
   await run(service, ["run", "initdb", "--username=waymark", "--auth=trust", "--encoding=UTF8"], { env });
   await run(service, ["start"], { env });
   await run("createdb", ["--username=waymark", "waymark"], { env });
   return {
+    /** The working directory of the blocks. */
     folder,
     env,
-    run: (script, more = {}) =>
+    /** Runs a block in bash. */
+    run: (script: string, more: Record<string, string> = {}) =>
       waitForExit(
         spawn("bash", ["--norc", "-c", script], {
           cwd: folder,
@@ -113,8 +94,7 @@ esac
 `;
 }
 
-const missing = findMissingProgram();
-let machine: OperateMachine;
+let machine: Awaited<ReturnType<typeof startOperateMachine>>;
 
 /** Returns the shell blocks under the headings, in the order of the page. */
 function blocksUnder(page: string, ...headings: string[]): string[] {
@@ -180,7 +160,9 @@ async function startRole(role: "api" | "worker"): Promise<ServerProcess> {
   return server;
 }
 
-describe.skipIf(missing !== null)("the shell blocks of", () => {
+// PostgreSQL's programs are not everywhere.
+const isMissing = spawnSync("which", PROGRAMS).status !== 0;
+describe.skipIf(isMissing)("the shell blocks of", () => {
   beforeAll(async () => {
     machine = await startOperateMachine();
     const jobs = "marking_number,recipient_name\nMN-1,First\nMN-2,Second\n";
