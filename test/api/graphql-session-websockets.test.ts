@@ -115,14 +115,6 @@ describe("closes with 4403", () => {
     expect(socket.messages).toEqual([]);
   });
 
-  it("without a cookie and without a key", async () => {
-    const socket = await init({ origin: app.url });
-    expect(await socket.closed).toEqual({
-      code: 4403,
-      reason: "An API key is required, as x-api-key or as Authorization: Bearer",
-    });
-  });
-
   it("for the cookie of an ended session", async () => {
     const { headers, client } = await signInUser(app, owner);
     await client.post("/auth/sign-out");
