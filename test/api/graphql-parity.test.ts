@@ -6,7 +6,6 @@ import { camelCase } from "../../src/core/names.ts";
 import { jobFieldNames } from "../../src/jobs/fields.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { expectData } from "../support/app/assertions.ts";
-import { patchBatch } from "../support/app/job-client.ts";
 import { queryData } from "../support/graphql/client.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
@@ -71,9 +70,7 @@ const filters: [rest: string, graphql: string][] = [
     '{ updatedAt: { gte: "2026-06-01T00:00:00Z", lte: "2026-06-01T23:59:59.999Z" } }',
   ],
   [`q=${PREFIX}11`, `{ search: "${PREFIX}11" }`],
-  ["q=harbour", '{ search: "harbour" }'],
   ["q=50%25", '{ search: "50%" }'],
-  ["q=Off_", '{ search: "Off_" }'],
   [
     "normalized_status=failed&batch_number=B-2&q=bakery",
     '{ normalizedStatus: { eq: "failed" }, batchNumber: { eq: "B-2" }, search: "bakery" }',
@@ -103,34 +100,29 @@ function inCamelCase(job: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(job).map(([name, value]) => [camelCase(name), value]));
 }
 
-describe.each([
-  ["an agent", () => agent],
-  ["a contractor", () => contractor],
-] as const)("for %s", (_who, partner) => {
-  it.each(filters.map(([rest, filter], index) => [rest.replace(PREFIX, "P-"), rest, filter, index] as const))(
-    "?%s lists the same jobs, with the same total",
-    async (_title, rest, filter, index) => {
-      // Without a filter in every order, with one in one order.
-      for (const [sort, orderBy] of rest === "" ? orders : orders.slice(index % 4, (index % 4) + 1)) {
-        const query = new URLSearchParams(rest);
-        query.set("sort", sort);
-        query.set("page_size", "100");
-        const { body } = await app.call(`/v1/jobs?${query.toString()}`, { key: partner().key });
-        const { jobs } = await queryData(
-          app,
-          `{ jobs(first: 100, filter: ${filter}, orderBy: ${orderBy}) { totalCount nodes { ${FIELDS.join(" ")} } } }`,
-          { key: partner().key },
-        );
-        expect(jobs.nodes).toEqual(body.data.items.map(inCamelCase));
-        expect(jobs.totalCount).toBe(body.data.pagination.total);
-        expect(
-          (await queryData(app, `{ jobStats(filter: ${filter}) { total } }`, { key: partner().key })).jobStats
-            .total,
-        ).toBe(body.data.pagination.total);
-      }
-    },
-  );
-});
+it.each(filters.map(([rest, filter], index) => [rest.replace(PREFIX, "P-"), rest, filter, index] as const))(
+  "?%s lists the same jobs, with the same total",
+  async (_title, rest, filter, index) => {
+    const { key } = agent;
+    // Without a filter in every order, with one in one order.
+    for (const [sort, orderBy] of rest === "" ? orders : orders.slice(index % 4, (index % 4) + 1)) {
+      const query = new URLSearchParams(rest);
+      query.set("sort", sort);
+      query.set("page_size", "100");
+      const { items, pagination } = expectData(await app.call(`/v1/jobs?${query.toString()}`, { key }));
+      const { jobs, jobStats } = await queryData(
+        app,
+        `{ jobs(first: 100, filter: ${filter}, orderBy: ${orderBy}) { totalCount nodes { ${FIELDS.join(" ")} } }
+           jobStats(filter: ${filter}) { total } }`,
+        { key },
+      );
+      expect(jobs.nodes).toEqual(items.map(inCamelCase));
+      expect([jobs.totalCount, jobStats.total]).toEqual([pagination.total, pagination.total]);
+      expect(pagination.total).toBeGreaterThan(0);
+      if (rest !== "") expect(pagination.total).toBeLessThan(40);
+    }
+  },
+);
 
 it("agent_id, contractor_id and has_contractor select as in GraphQL, for both sides", async () => {
   const ids = { agent: toTypedId("org", agent.id), contractor: toTypedId("org", contractor.id) };
@@ -149,17 +141,6 @@ it("agent_id, contractor_id and has_contractor select as in GraphQL, for both si
       const { jobs } = await queryData(app, `{ jobs(filter: ${filter}) { totalCount } }`, { key });
       expect([pagination.total, jobs.totalCount]).toEqual([total, total]);
     }
-});
-
-it("is tested with filters that select different jobs", async () => {
-  const totals = await Promise.all(
-    filters.map(async ([, filter]) => {
-      const { jobs } = await queryData(app, `{ jobs(filter: ${filter}) { totalCount } }`, { key: agent.key });
-      return jobs.totalCount as number;
-    }),
-  );
-  expect(new Set(totals).size).toBeGreaterThan(6);
-  expect(totals.filter((total) => total === 0)).toEqual([]);
 });
 
 const UPDATE = `mutation ($input: UpdateJobInput!) {
@@ -245,31 +226,28 @@ describe("the same patch", () => {
   });
 });
 
-/** Two changes, an unknown job and a bad value. */
-const itemsFor = (markingNumber: string) => [
-  { markingNumber, patch: { weight: 5 } },
-  { markingNumber, patch: { labels: "fragile" } },
-  { markingNumber: "NONE", patch: { weight: 5 } },
-  { markingNumber, patch: { labels: "x".repeat(256) } },
-];
-
-it("updateJobs has the result of the batch for each item", async () => {
-  const [one, other] = await twins();
-  const rows = itemsFor(one).map(({ markingNumber, patch }) => ({ marking_number: markingNumber, ...patch }));
-  const { results } = expectData(await patchBatch(app, agent, rows));
+it("updateJobs has a result for each item", async () => {
+  const [markingNumber] = await app.createJobs(agent, [{}]);
+  const items = [
+    { markingNumber, patch: { weight: 5 } },
+    { markingNumber, patch: { labels: "fragile" } },
+    { markingNumber: "NONE", patch: { weight: 5 } },
+    { markingNumber, patch: { labels: "x".repeat(256) } },
+  ];
   const { updateJobs } = await queryData(
     app,
     `mutation ($items: [UpdateJobInput!]!) { updateJobs(items: $items) {
-      updatedCount failedCount results { job { labels weight } userErrors { code } } } }`,
-    { key: agent.key, variables: { items: itemsFor(other) } },
+      updatedCount failedCount results { job { labels weight } userErrors { code field } } } }`,
+    { key: agent.key, variables: { items } },
   );
-  const restJobs = results.map(({ job }: { job?: Record<string, unknown> }) =>
-    job ? { labels: job["labels"], weight: job["weight"] } : null,
-  );
-  expect(updateJobs.results.map(({ job }: { job: object | null }) => job)).toEqual(restJobs);
-  expect(updateJobs).toMatchObject({
+  expect(updateJobs).toEqual({
     updatedCount: 2,
     failedCount: 2,
-    results: [{}, {}, { userErrors: [{ code: "NOT_FOUND" }] }, { userErrors: [{ code: "INVALID" }] }],
+    results: [
+      { job: { labels: null, weight: 5 }, userErrors: [] },
+      { job: { labels: "fragile", weight: 5 }, userErrors: [] },
+      { job: null, userErrors: [{ code: "NOT_FOUND", field: "items.2.markingNumber" }] },
+      { job: null, userErrors: [{ code: "INVALID", field: "items.3.patch.labels" }] },
+    ],
   });
 });

@@ -24,9 +24,6 @@ const ANY = "{ jobs { totalCount } }";
 const NEW_KEY =
   'mutation { createApiKey(input: { name: "new" }) { secret apiKey { id createdBy scopes } userErrors { code message } } }';
 
-const newKey = (input: string) =>
-  `mutation { createApiKey(input: ${input}) { apiKey { createdBy organization { id } } } }`;
-
 beforeAll(async () => {
   app = await sharedApp("api");
   agent = await app.createOrganization("agent");
@@ -63,21 +60,11 @@ describe("200", () => {
     expect((await queryData(app, VIEWER, { key: agent.key })).viewer.user).toBeNull();
   });
 
-  it("reads and changes only the organisation's jobs, and names the user in the history", async () => {
-    const outsider = await createSignedInUser(app, (await app.createOrganization("agent")).id);
+  it("names the user in the history of a changed job", async () => {
     const change = `mutation { updateJob(input: { markingNumber: "${numbers[0]}", patch: { labels: "by a person" } }) {
       job { history(first: 1) { nodes { actor { type id } } } } userErrors { code } } }`;
-    expect((await outsider.queryData(change)).updateJob.userErrors).toEqual([{ code: "NOT_FOUND" }]);
-    expect((await outsider.queryData(ANY)).jobs.totalCount).toBe(0);
     const { job } = (await member.queryData(change)).updateJob;
     expect(job.history.nodes[0].actor).toEqual({ type: "USER", id: toTypedId("usr", member.id) });
-    const seen = await operator.queryData(
-      "query ($n: [String!]!) { jobsByMarkingNumber(markingNumbers: $n) { id } }",
-      {
-        n: numbers,
-      },
-    );
-    expect(seen.jobsByMarkingNumber).toEqual([{ id: expect.any(String) }, { id: expect.any(String) }]);
   });
 
   it("uses the key instead of the cookie", async () => {
@@ -132,19 +119,14 @@ describe("403 FORBIDDEN", () => {
     expect(job.labels).toBeNull();
   });
 
-  // evidence: session-role-403
+  // evidence: session-role-403, operator-queries-403
   it("for a field that the role does not allow, with a message for people", async () => {
     const { status, errors } = await member.graphql("{ apiKeys { id } }");
     expect({ status, code: errors?.[0]?.extensions.code, message: errors?.[0]?.message }).toEqual({
       ...rejected,
       message: "Your role does not have the scope keys:manage, which this needs",
     });
-  });
-
-  // evidence: operator-queries-403
-  it("for an owner who queries operators' fields", async () => {
     expect(await codeOf(owner.graphql("{ organizations { totalCount } }"))).toEqual(rejected);
-    expect(await codeOf(owner.graphql("{ failingWebhookEndpoints { id } }"))).toEqual(rejected);
   });
 });
 
@@ -176,17 +158,6 @@ describe("a key created by a user", () => {
         id,
       }),
     ).toEqual({ revokeApiKey: { userErrors: [] } });
-  });
-
-  it("can be created by an operator for an organisation or for operators", async () => {
-    const input = `{ name: "theirs", organizationId: "${toTypedId("org", agent.id)}" }`;
-    expect((await operator.queryData(newKey(input))).createApiKey.apiKey).toEqual({
-      createdBy: toTypedId("usr", operator.id),
-      organization: { id: toTypedId("org", agent.id) },
-    });
-    expect(
-      (await operator.queryData(newKey('{ name: "ours" }'))).createApiKey.apiKey.organization,
-    ).toBeNull();
   });
 
   it.each([

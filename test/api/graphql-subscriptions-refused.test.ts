@@ -93,51 +93,29 @@ describe("a subscription socket rejects", () => {
     await waitUntilActive(socket, ["2"]);
   });
 
-  it("invalid, too deep, too expensive and bomb documents, with the codes of HTTP", async () => {
+  it("invalid and too expensive documents, with the codes of HTTP", async () => {
     const agent = await app.createOrganization("agent");
     const socket = await openAuthenticatedWebSocket(app, agent.key);
-    const bomb = Array.from(
-      { length: 40 },
-      (_, index) =>
-        `fragment F${index} on Job { id ...F${index + 1} history { nodes { job { ...F${index + 1} } } } }`,
-    ).join(" ");
     const dear =
       "{ a: job { history(first: 100) { nodes { job { history(first: 100) { nodes { id } } } } } } }";
     const wrong: [string, string][] = [
       ["subscription {", "GRAPHQL_PARSE_FAILED"],
       ["subscription { nothing }", "GRAPHQL_VALIDATION_FAILED"],
       [
-        "subscription { jobChanged { id } } subscription Other { jobChanged { id } }",
-        "GRAPHQL_VALIDATION_FAILED",
-      ],
-      [
         "subscription A { jobChanged { id } } subscription B { jobChanged { id } }",
         "OPERATION_RESOLUTION_FAILURE",
       ],
-      [
-        `subscription { jobChanged { ${"job { history { nodes { ".repeat(4)} id ${"} } } ".repeat(4)} } }`,
-        "QUERY_TOO_EXPENSIVE",
-      ],
       [`subscription { jobChanged ${dear} }`, "QUERY_TOO_EXPENSIVE"],
-      [
-        `subscription { jobChanged { job { ...F0 } } } ${bomb} fragment F40 on Job { id }`,
-        "QUERY_TOO_EXPENSIVE",
-      ],
       [`subscription { jobChanged(filter: { weight: { eq: null } }) { id } }`, "BAD_USER_INPUT"],
       ["subscription { jobChanged @skip(if: true) { id } }", "BAD_USER_INPUT"],
       [
         "subscription { ...F } fragment F on Subscription { ... @include(if: false) { jobChanged { id } } }",
         "BAD_USER_INPUT",
       ],
-      ["subscription ($types: [JobEventType!]) { jobChanged(types: $types) { id } }", "BAD_USER_INPUT"],
     ];
     for (const [index, [query, code]] of wrong.entries()) {
       socket.messages.length = 0;
-      socket.send({
-        type: "subscribe",
-        id: String(index),
-        payload: { query, ...(query.includes("$types") && { variables: { types: ["NONE"] } }) },
-      });
+      socket.send({ type: "subscribe", id: String(index), payload: { query } });
       const errors = await eventually(() => {
         const [message] = socket.messages;
         expect(message).toBeDefined();
@@ -149,18 +127,6 @@ describe("a subscription socket rejects", () => {
         extensions: { code, requestId: expect.stringMatching(/^req_/) },
       });
     }
-  });
-
-  it("a subscription over its limit", async () => {
-    const agent = await app.createOrganization("agent");
-    const socket = await openAuthenticatedWebSocket(app, agent.key);
-    for (const id of idsFrom(0)) socket.send(subscribeMessage(id));
-    await waitUntilActive(socket, idsFrom(0));
-    socket.send(subscribeMessage("one too many"));
-    expect(await refusal(socket)).toMatchObject({
-      id: "one too many",
-      payload: [{ extensions: { code: "RATE_LIMITED" } }],
-    });
   });
 
   it("a subscription over its limit, even if `complete` follows each immediately", async () => {
@@ -182,6 +148,13 @@ describe("a subscription socket rejects", () => {
     const those = idsFrom(20);
     for (const id of those) socket.send(subscribeMessage(id));
     await waitUntilActive(socket, those);
+    socket.send(subscribeMessage("again too many"));
+    await eventually(() =>
+      expect(socket.messages.filter(({ type }) => type === "error")).toMatchObject([
+        { id: "one too many" },
+        { id: "again too many", payload: [{ extensions: { code: "RATE_LIMITED" } }] },
+      ]),
+    );
     await app.createJobs(agent, [{}]);
     happened([agent.id]);
     await eventually(() => {
@@ -222,20 +195,21 @@ describe("a subscription socket rejects", () => {
     await eventually(async () => expect(await countSubscriptions(own)).toBe(1));
   });
 
-  it("a socket over the limit of all keys of the organisation", async () => {
+  it("a socket over the limit of the key, or of all keys of the organisation", async () => {
     const agent = await app.createOrganization("agent");
     const create = () => app.keys.create({ organizationId: agent.id, name: "more", createdBy: "test" });
+    const refuse = async (key: string, reason: string) => {
+      const socket = await openRawWebSocket(app);
+      socket.send({ type: "connection_init", payload: { "x-api-key": key } });
+      expect(await socket.closed).toEqual({ code: 4403, reason });
+    };
     for (let of = 0; of < 4; of += 1) {
       const { text } = await create();
       for (let index = 0; index < 5; index += 1)
         await Promise.all(Array.from({ length: 10 }, () => openAuthenticatedWebSocket(app, text)));
+      if (of === 0) await refuse(text, "An API key can have at most 50 open WebSockets");
     }
-    const socket = await openRawWebSocket(app);
-    socket.send({ type: "connection_init", payload: { "x-api-key": agent.key } });
-    expect(await socket.closed).toEqual({
-      code: 4403,
-      reason: "An organisation can have at most 200 open WebSockets",
-    });
+    await refuse(agent.key, "An organisation can have at most 200 open WebSockets");
     await openAuthenticatedWebSocket(app, (await app.createOrganization("agent")).key);
   });
 
@@ -264,18 +238,6 @@ describe("a subscription socket rejects", () => {
     expect(status).toBe(503);
     expect(body.errors[0]?.message).toMatch(/^Too many unauthenticated WebSockets/);
     await openRawWebSocket(app, from("2001:db8:0:8::1"));
-  });
-
-  it("a socket over the limit of the key", async () => {
-    const agent = await app.createOrganization("agent");
-    for (let index = 0; index < 5; index += 1)
-      await Promise.all(Array.from({ length: 10 }, () => openAuthenticatedWebSocket(app, agent.key)));
-    const socket = await openRawWebSocket(app);
-    socket.send({ type: "connection_init", payload: { "x-api-key": agent.key } });
-    expect(await socket.closed).toEqual({
-      code: 4403,
-      reason: "An API key can have at most 50 open WebSockets",
-    });
   });
 
   it("unauthenticated sockets over the total limit, with 503, until some close", async () => {

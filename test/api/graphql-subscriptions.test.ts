@@ -1,9 +1,5 @@
 /** `jobChanged` over WebSocket: which events arrive, for whom, and in which order. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { assignContractors } from "../../src/jobs/update/upsert.sql.ts";
-import { createEventNotifier } from "../../src/events/tail.ts";
-import { toTypedId } from "../../src/core/ids.ts";
-import { systemActor } from "../../src/core/principal.ts";
 import { expectData } from "../support/app/assertions.ts";
 import { waitUntilFeedIsComplete } from "../support/app/feed-client.ts";
 import { queryData } from "../support/graphql/client.ts";
@@ -28,10 +24,8 @@ import { waitForBlockedSessions } from "../support/database/blocked-sessions.ts"
 import { eventually } from "../support/eventually.ts";
 
 let app: SharedApp;
-let happened: (organizationIds: readonly string[]) => void;
 beforeAll(async () => {
   app = await sharedApp("api");
-  happened = createEventNotifier(app.database);
 });
 
 const numbersOf = (events: readonly SubscriptionEvent[]): unknown[] =>
@@ -41,43 +35,7 @@ async function change(agent: TestOrganization, number: string, weight: number): 
   expectData(await patchJob(app, agent, number, { weight }));
 }
 
-async function assign(agent: TestOrganization, number: string, contractor: TestOrganization): Promise<void> {
-  const assignment = [{ markingNumber: number, contractorId: contractor.id }];
-  const context = { actor: systemActor, requestId: null };
-  await app.database.transaction((tx) => assignContractors(tx, assignment, context));
-  happened([agent.id, contractor.id]);
-}
-
 describe("jobChanged", () => {
-  it("sends events to the agent, to the contractor from its assignment on, and to operators only", async () => {
-    const [agent, other, contractor] = [
-      await app.createOrganization("agent"),
-      await app.createOrganization("agent"),
-      await app.createOrganization("contractor"),
-    ];
-    const operator = await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" });
-    const [number = ""] = await createVisibleJobs(app, agent, [{}]);
-    const [others = ""] = await createVisibleJobs(app, other, [{}]);
-    const byAgent = await subscribeAndWait(app, agent.key);
-    const byContractor = await subscribeAndWait(app, contractor.key);
-    const byOther = await subscribeAndWait(app, other.key);
-    const agentId = [agent, other].map(({ id }) => toTypedId("org", id));
-    const byOperator = await subscribeAndWait(app, operator.text, { filter: { agentId } });
-
-    await change(agent, number, 1);
-    await assign(agent, number, contractor);
-    await change(contractor, number, 2);
-    await change(other, others, 3);
-    await waitForEventCount(byOperator, 4);
-    await waitForEventCount(byAgent, 3);
-    await waitForEventCount(byContractor, 2);
-    await waitForEventCount(byOther, 1);
-    expect(byAgent.events.map(({ type }) => type)).toEqual(["JOB_UPDATED", "JOB_ASSIGNED", "JOB_UPDATED"]);
-    expect(byContractor.events).toEqual(byAgent.events.slice(1));
-    expect(numbersOf(byOther.events)).toEqual([others]);
-    expect(byOperator.events.slice(0, 3)).toEqual(byAgent.events);
-  });
-
   it("sends each event once, in the order of `events`, during concurrent batches", async () => {
     const agent = await app.createOrganization("agent");
     const numbers = await createVisibleJobs(
