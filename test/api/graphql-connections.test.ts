@@ -5,6 +5,8 @@ import { toTypedId } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import { queryData, graphql, type GraphqlRequestOptions } from "../support/graphql/client.ts";
+import { expectData } from "../support/app/assertions.ts";
+import { patchJob } from "../support/app/job-client.ts";
 import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
 import { eventually } from "../support/eventually.ts";
 
@@ -45,14 +47,7 @@ beforeAll(async () => {
     await queryData(app, `mutation { sendTestEvent(endpointId: "${id}") { delivery { id } } }`, {
       key: agent.key,
     });
-    const patch = `{ weight: ${n + 1} }`;
-    await queryData(
-      app,
-      `mutation { updateJob(input: { markingNumber: "${NUMBER}", patch: ${patch} }) { job { id } } }`,
-      {
-        key: agent.key,
-      },
-    );
+    expectData(await patchJob(app, agent, NUMBER, { weight: n + 1 }));
     await app.createOrganization("contractor");
     await owner.queryData(
       `mutation { inviteMember(input: { email: "c-${n}@test.example" }) { userErrors { code } } }`,
@@ -267,12 +262,7 @@ it("returns each job once while jobs before and after the cursor are changed, cr
       async between() {
         n += 1;
         await app.createJobs(agent, [{ markingNumber: `new-${way}-${n}` }]);
-        const patch = `{ instructions: "${way} ${n}" }`;
-        await queryData(
-          app,
-          `mutation { updateJob(input: { markingNumber: "C-${n % JOBS}", patch: ${patch} }) { job { id } } }`,
-          { key: agent.key },
-        );
+        expectData(await patchJob(app, agent, `C-${n % JOBS}`, { instructions: `${way} ${n}` }));
       },
     });
     expect(new Set(walked).size).toBe(walked.length);
