@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { WebSocketHandler } from "../../src/api/server/server.ts";
 import { startGraphqlFixture, type GraphqlFixture } from "../support/graphql/server.fixture.ts";
 import { codesOf, resolvers, typeDefs } from "../support/graphql/word-schema.ts";
-import { sendBytes } from "../support/app/raw-http-client.ts";
 import { eventually } from "../support/eventually.ts";
 
 let rig: GraphqlFixture;
@@ -186,43 +184,4 @@ it("accepts a body of 256 KiB, and rejects one byte more with 413", async () => 
   const refused = await rig.post(`${body} `, { "x-api-key": key });
   expect(refused.status).toBe(413);
   expect(codesOf(refused)).toEqual(["BAD_REQUEST"]);
-});
-
-/** The response to an upgrade request. */
-function wish(server: GraphqlFixture, path: string, protocol: string): Promise<string> {
-  return sendBytes(
-    server.url,
-    `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\nUpgrade: ${protocol}\r\nAccept: application/json\r\n\r\n`,
-  );
-}
-
-describe("an upgrade request", () => {
-  it("is accepted for WebSocket at /graphql; any other is answered as plain HTTP", async () => {
-    const handed: string[] = [];
-    let closed = 0;
-    const webSockets: WebSocketHandler = {
-      path: "/graphql",
-      upgrade(request, socket) {
-        handed.push(String(request.url));
-        socket.end("HTTP/1.1 418 I'm a teapot\r\n\r\n");
-      },
-      [Symbol.asyncDispose]() {
-        closed += 1;
-        return Promise.resolve();
-      },
-    };
-    {
-      await using server = await startGraphqlFixture({ typeDefs, resolvers, webSockets });
-      expect(await wish(server, "/graphql?x=1", "websocket")).toContain("418");
-      expect(handed).toEqual(["/graphql?x=1"]);
-      // Java's client requests HTTP/2 this way and expects a normal response.
-      expect(await wish(server, "/health/live", "h2c")).toContain("HTTP/1.1 200");
-      expect(await wish(server, "/graphql", "h2c")).toContain("HTTP/1.1 400");
-      expect(await wish(server, "/health/live", "websocket")).toContain("HTTP/1.1 200");
-      expect(await wish(server, "/v1/jobs", "websocket")).toContain("HTTP/1.1 401");
-      expect(handed).toHaveLength(1);
-      expect(closed).toBe(0);
-    }
-    expect(closed).toBe(1);
-  });
 });

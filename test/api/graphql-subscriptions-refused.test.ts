@@ -17,6 +17,7 @@ import {
   type RawWebSocket,
 } from "../support/graphql/subscription-client.ts";
 import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
+import { sendBytes } from "../support/app/raw-http-client.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { eventually } from "../support/eventually.ts";
 
@@ -68,6 +69,19 @@ it("opens a socket at the same paths as requests, and at no other", async () => 
     );
   });
   expect(await Promise.all(opened)).toEqual([true, true, false, false]);
+});
+
+it("answers an upgrade to another protocol or at another path as plain HTTP", async () => {
+  const upgrade = (path: string, protocol: string) =>
+    sendBytes(
+      app.url,
+      `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\nUpgrade: ${protocol}\r\nAccept: application/json\r\n\r\n`,
+    );
+  // Java's client requests HTTP/2 this way and expects a normal response.
+  expect(await upgrade("/health/live", "h2c")).toContain("HTTP/1.1 200");
+  expect(await upgrade("/graphql", "h2c")).toContain("HTTP/1.1 400");
+  expect(await upgrade("/health/live", "websocket")).toContain("HTTP/1.1 200");
+  expect(await upgrade("/v1/jobs", "websocket")).toContain("HTTP/1.1 401");
 });
 
 describe("a subscription socket rejects", () => {

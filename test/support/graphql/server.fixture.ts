@@ -8,7 +8,7 @@ import { readEnv } from "../../../src/config/env.ts";
 import { entities } from "../../../src/app/entities.ts";
 import { createGraphqlAdapter } from "../../../src/api/graphql/server.ts";
 import { createHttpApp, type HttpServices } from "../../../src/api/express-app.ts";
-import { listen, type WebSocketHandler } from "../../../src/api/server/server.ts";
+import { listen } from "../../../src/api/server/server.ts";
 import { OrganizationService } from "../../../src/organizations/service.ts";
 import { MailService } from "../../../src/mail/service.ts";
 import { openRequestLog } from "../../../src/request-log/service.ts";
@@ -35,7 +35,6 @@ export interface GraphqlFixtureOptions {
   env?: Record<string, string>;
   clock?: Clock;
   statementTimeoutMs?: number;
-  webSockets?: WebSocketHandler;
 }
 
 export interface RawGraphqlResponse {
@@ -130,7 +129,7 @@ export async function startGraphqlFixture({ typeDefs, resolvers = {}, ...options
     onConnectionRejected: () => undefined,
     errorUrl,
   };
-  const server = await listen(app, listenOptions, options.webSockets);
+  const server = await listen(app, listenOptions);
   stack.defer(() => server.stop());
   const organizations = new OrganizationService({ database });
   const request = async (path: string, init?: RequestInit): Promise<RawGraphqlResponse> => {
