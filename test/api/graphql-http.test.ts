@@ -1,3 +1,4 @@
+import { serverAudits, type AuditResult } from "graphql-http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startGraphqlFixture, type GraphqlFixture } from "../support/graphql/server.fixture.ts";
 import { codesOf, resolvers, typeDefs } from "../support/graphql/word-schema.ts";
@@ -175,6 +176,28 @@ describe("an invalid request returns GraphQL errors instead of the REST envelope
     expect(response.status).toBe(status);
     expect(JSON.stringify(response.body)).not.toMatch(/stack|node_modules|\.ts:/);
   });
+});
+
+it("passes the audits of GraphQL over HTTP, and Apollo deviates only from three recommendations", async () => {
+  const fetchFn = (url: string, init: RequestInit = {}): Promise<Response> => {
+    const headers = new Headers(init.headers);
+    headers.set("x-api-key", key);
+    // GET requests need a header that pages of other origins cannot send.
+    headers.set("apollo-require-preflight", "1");
+    return fetch(url, { ...init, headers });
+  };
+  const results: AuditResult[] = [];
+  // Run one by one: all together would need more connections than a test server has.
+  for (const audit of serverAudits({ url: `${rig.url}/graphql`, fetchFn })) results.push(await audit.fn());
+  const named = (status: AuditResult["status"]): string[] =>
+    results.filter((result) => result.status === status).map(({ name }) => name);
+  expect(named("error")).toEqual([]);
+  expect(named("ok").length).toBeGreaterThan(50);
+  expect(named("warn").toSorted()).toEqual([
+    "SHOULD use 200 status code on document parsing failure when accepting application/json",
+    "SHOULD use 200 status code on document validation failure when accepting application/json",
+    "SHOULD use a status code of 200 on variable coercion failure when accepting application/json",
+  ]);
 });
 
 // evidence: body-limit-graphql

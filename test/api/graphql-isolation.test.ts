@@ -121,6 +121,31 @@ async function callUntilEffective(field: RootField): Promise<string[]> {
   return results;
 }
 
+/** The types of nodes by the prefixes of their IDs. */
+const nodeTypes = {
+  job: "Job",
+  evt: "JobEvent",
+  org: "Organization",
+  whe: "WebhookEndpoint",
+  dlv: "WebhookDelivery",
+  att: "WebhookAttempt",
+  key: "ApiKey",
+  usr: "User",
+  arq: "AccountRequest",
+  aud: "AuditEntry",
+  eml: "Mail",
+  inv: "Invitation",
+  viw: "SavedView",
+};
+/** Who may read a node, where it is not both its organization's key and every operator. */
+const readers: Record<string, readonly ("key" | "owner" | "operator")[]> = {
+  arq: ["operator"],
+  aud: ["owner", "operator"],
+  eml: ["operator"],
+  inv: ["owner"],
+  viw: ["owner"],
+};
+
 // The last test ends what the others need.
 describe("isolation", { shuffle: false }, () => {
   describe("reading", () => {
@@ -142,6 +167,22 @@ describe("isolation", { shuffle: false }, () => {
       120_000,
     );
   });
+
+  it.each(Object.entries(nodeTypes))(
+    "node returns the object for an ID with the prefix %s_ to those who may see it, and null to others",
+    async (prefix, type) => {
+      const query = "query ($id: ID!) { node(id: $id) { id __typename } }";
+      const id = victim.ids.find((other) => other.startsWith(`${prefix}_`)) ?? "";
+      const may = readers[prefix] ?? ["key", "owner", "operator"];
+      const seenBy = (reader: (typeof may)[number]) => ({
+        node: may.includes(reader) ? { id, __typename: type } : null,
+      });
+      expect(await operator.queryData(query, { id })).toEqual(seenBy("operator"));
+      expect(await victim.owner.queryData(query, { id })).toEqual(seenBy("owner"));
+      expect(await queryData(app, query, { key: victim.key, variables: { id } })).toEqual(seenBy("key"));
+      expect(await outsidersOwner.queryData(query, { id })).toEqual({ node: null });
+    },
+  );
 
   describe("subscribing", () => {
     // evidence: graphql-isolation-subscriptions

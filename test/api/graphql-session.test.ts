@@ -1,5 +1,4 @@
 /** GraphQL with a console session: the same permissions as with a key, while the session is valid, from our own pages. */
-import { Writable } from "node:stream";
 import { beforeAll, describe, expect, it } from "vitest";
 import { toTypedId } from "../../src/core/ids.ts";
 import { createLogger } from "../../src/core/logger.ts";
@@ -215,10 +214,7 @@ it("rate limits count all sessions of a user in one bucket, and the organisation
 // evidence: request-log-user-id-only
 it("the log contains the user ID, and neither e-mail address nor cookie", async () => {
   const lines: string[] = [];
-  const logger = createLogger(
-    "info",
-    new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) }),
-  );
+  const logger = createLogger("info", { write: (line) => void lines.push(line) });
   await using logged = await startAppInstance(app.databaseUrl, { WAYMARK_ROLE: "api" }, { logger });
   const partner = await app.createOrganization("agent");
   const person = await createSignedInUser(logged, partner.id);

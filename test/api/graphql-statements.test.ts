@@ -39,10 +39,7 @@ beforeAll(async () => {
     await queryData(
       server,
       "mutation ($items: [UpdateJobInput!]!) { updateJobs(items: $items) { updatedCount } }",
-      {
-        key: agent.key,
-        variables: { items },
-      },
+      { key: agent.key, variables: { items } },
     );
   }
   await waitUntilFeedIsComplete(server.database);
@@ -163,6 +160,24 @@ describe("counts", () => {
   });
 });
 
+// evidence: job-stats-concurrency-limit
+it("runs ten jobStats of one operation four at a time and leaves connections to other organisations", async () => {
+  const other = await server.createOrganization("agent");
+  const locker = new pg.Client(server.databaseUrl);
+  await locker.connect();
+  await locker.query("begin; lock table job in access exclusive mode");
+  const fields = Array.from(
+    { length: 10 },
+    (_, n) => `s${n}: jobStats(groupBy: [BATCH]) { groups { count } }`,
+  );
+  const stats = queryData(server, `{ ${fields.join(" ")} }`, { key: agent.key });
+  await eventually(async () => expect(await readers(locker, "job")).toBe(4));
+  await queryData(server, "{ webhookEndpoints { id } }", { key: other.key });
+  expect(await readers(locker, "job")).toBe(4);
+  await locker.end();
+  expect(Object.keys(await stats)).toHaveLength(10);
+});
+
 /** `withoutBackground` would leave out reads of the tables that background work uses too. */
 function isForegroundRead(statement: string): boolean {
   return (
@@ -219,10 +234,7 @@ describe("keys by their ids", () => {
     const data = await queryData(
       app,
       "query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on ApiKey { name } } }",
-      {
-        key: agent.key,
-        variables: { ids },
-      },
+      { key: agent.key, variables: { ids } },
     );
     expect(data.nodes.map((node: { id: string } | null) => node?.id ?? null)).toEqual([
       ...ids.slice(0, -1),
