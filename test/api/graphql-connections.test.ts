@@ -215,11 +215,12 @@ it("covers every connection of the schema", () => {
 describe.each(connections.map((connection) => [connection.name, connection] as const))(
   "%s",
   (_name, connection) => {
-    it("returns each row once and in one order for every page size", async () => {
+    it("returns each row once and in one order for every page size, and backwards where that is possible", async () => {
       const allIds = idsOf(await pageOf(connection, "first: 100"));
       expect(allIds.length).toBeGreaterThan(3);
       expect(new Set(allIds).size).toBe(allIds.length);
-      for (const size of [1, 3]) expect(await walk(connection, "forward", { size })).toEqual(allIds);
+      for (const way of connection.backward ? (["forward", "backward"] as const) : (["forward"] as const))
+        for (const size of [1, 3]) expect(await walk(connection, way, { size })).toEqual(allIds);
     });
 
     it("rejects cursors of other lists or orders and modified cursors", async () => {
@@ -236,15 +237,6 @@ describe.each(connections.map((connection) => [connection.name, connection] as c
         });
       }
     });
-  },
-);
-
-const backward = connections.filter((connection) => connection.backward);
-it.each(backward.map((connection) => [connection.name, connection] as const))(
-  "%s returns the same rows backwards",
-  async (_name, connection) => {
-    const allIds = idsOf(await pageOf(connection, "first: 100"));
-    for (const size of [1, 3]) expect(await walk(connection, "backward", { size })).toEqual(allIds);
   },
 );
 

@@ -7,7 +7,7 @@ import { sql } from "../../src/core/postgres/sql.ts";
 import { createSignedInUser, signInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import {
   JOB_CHANGED,
-  openRawWebSocket,
+  initWebSocket,
   openRejectedWebSocket,
   type RawWebSocket,
   createVisibleJobs,
@@ -31,15 +31,9 @@ beforeAll(async () => {
   operator = await createSignedInUser(app, null);
 });
 
-async function init(headers: Record<string, string>, payload?: object): Promise<RawWebSocket> {
-  const socket = await openRawWebSocket(app, headers);
-  socket.send({ type: "connection_init", ...(payload && { payload }) });
-  return socket;
-}
-
 /** Opens a socket with an active subscription. */
 async function follow({ headers }: Pick<SignedInTestUser, "headers">): Promise<RawWebSocket> {
-  const socket = await init(headers);
+  const socket = await initWebSocket(app, undefined, headers);
   await socket.waitForMessage("connection_ack");
   socket.send({ id: "1", type: "subscribe", payload: { query: JOB_CHANGED } });
   await socket.waitForMessage("ping");
@@ -83,7 +77,7 @@ it.each(["DEVELOPER", "DISPATCHER", "VIEWER"])(
 
 it("uses the key of connection_init instead of the cookie", async () => {
   const none = await app.createOrganization("agent", { scopes: ["webhooks:manage"] });
-  const socket = await init(owner.headers, { "x-api-key": none.key });
+  const socket = await initWebSocket(app, { "x-api-key": none.key }, owner.headers);
   expect(await socket.closed).toEqual({ code: 4403, reason: "The API key lacks the scope jobs:read" });
 });
 
@@ -93,7 +87,7 @@ describe("closes with 4403", () => {
     ["from an origin that CORS allows for keys", { origin: "https://studio.apollographql.com" }],
     ["from a sibling domain", { "sec-fetch-site": "same-site" }],
   ])("for a cookie %s", async (_where, where) => {
-    const socket = await init({ cookie: owner.client.cookie, ...where });
+    const socket = await initWebSocket(app, undefined, { cookie: owner.client.cookie, ...where });
     expect((await socket.closed).code).toBe(4403);
     expect(socket.messages).toEqual([]);
   });
@@ -101,7 +95,7 @@ describe("closes with 4403", () => {
   it("for the cookie of an ended session", async () => {
     const { headers, client } = await signInUser(app, owner);
     await client.post("/auth/sign-out");
-    expect((await (await init(headers)).closed).code).toBe(4403);
+    expect((await (await initWebSocket(app, undefined, headers)).closed).code).toBe(4403);
   });
 
   // evidence: websocket-closed-after-sign-out

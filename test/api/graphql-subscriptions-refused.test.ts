@@ -8,6 +8,7 @@ import {
   subscribeAndWait,
   subscribeMessage,
   openAuthenticatedWebSocket,
+  initWebSocket,
   openRawWebSocket,
   openRejectedWebSocket,
   countSubscriptions,
@@ -213,8 +214,7 @@ describe("a subscription socket rejects", () => {
     const agent = await app.createOrganization("agent");
     const create = () => app.keys.create({ organizationId: agent.id, name: "more", createdBy: "test" });
     const refuse = async (key: string, reason: string) => {
-      const socket = await openRawWebSocket(app);
-      socket.send({ type: "connection_init", payload: { "x-api-key": key } });
+      const socket = await initWebSocket(app, { "x-api-key": key });
       expect(await socket.closed).toEqual({ code: 4403, reason });
     };
     for (let of = 0; of < 4; of += 1) {

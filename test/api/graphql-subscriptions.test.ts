@@ -9,7 +9,7 @@ import {
   createSubscriptionClient,
   subscribeMessage,
   openAuthenticatedWebSocket,
-  openRawWebSocket,
+  initWebSocket,
   createVisibleJobs,
   onActive,
   waitUntilActive,
@@ -112,8 +112,7 @@ describe("jobChanged", () => {
   it("separates several subscriptions of one socket, and ending one ends no other", async () => {
     const agent = await app.createOrganization("agent");
     const [number = ""] = await createVisibleJobs(app, agent, [{}]);
-    const socket = await openRawWebSocket(app);
-    socket.send({ type: "connection_init", payload: { authorization: `Bearer ${agent.key}` } });
+    const socket = await initWebSocket(app, { authorization: `Bearer ${agent.key}` });
     await socket.waitForMessage("connection_ack");
     for (const id of ["one", "two"]) socket.send(subscribeMessage(id));
     await waitUntilActive(socket, ["one", "two"]);

@@ -8,6 +8,7 @@ import {
   subscribeAndWait,
   subscribeMessage,
   openAuthenticatedWebSocket,
+  initWebSocket,
   openRawWebSocket,
   openRejectedWebSocket,
   createVisibleJobs,
@@ -53,23 +54,19 @@ describe("authentication", () => {
       [{ "x-api-key": agent.key }, "The API key lacks the scope jobs:read"],
     ] as const;
     for (const [payload, reason] of tried) {
-      const socket = await openRawWebSocket(app);
-      socket.send({ type: "connection_init", payload });
+      const socket = await initWebSocket(app, payload);
       expect(await socket.closed).toEqual({ code: 4403, reason });
     }
   });
 
   it("accepts the key in the request headers, and its name in any case", async () => {
     const agent = await app.createOrganization("agent");
-    const byHeader = await openRawWebSocket(app, { "X-API-Key": agent.key });
-    byHeader.send({ type: "connection_init" });
+    const byHeader = await initWebSocket(app, undefined, { "X-API-Key": agent.key });
     await byHeader.waitForMessage("connection_ack");
     expect(byHeader.requestId).toMatch(/^req_/);
-    const byPayload = await openRawWebSocket(app, { "x-api-key": "not used" });
-    byPayload.send({ type: "connection_init", payload: { "X-Api-Key": agent.key } });
+    const byPayload = await initWebSocket(app, { "X-Api-Key": agent.key }, { "x-api-key": "not used" });
     await byPayload.waitForMessage("connection_ack");
-    const empty = await openRawWebSocket(app, { Authorization: `Bearer ${agent.key}` });
-    empty.send({ type: "connection_init", payload: { "x-api-key": "" } });
+    const empty = await initWebSocket(app, { "x-api-key": "" }, { Authorization: `Bearer ${agent.key}` });
     await empty.waitForMessage("connection_ack");
   });
 
@@ -88,14 +85,14 @@ describe("authentication", () => {
 
   it("rejects a key from an IP address that it does not allow, even if an untrusted proxy claims another", async () => {
     const agent = await app.createOrganization("agent", { cidrs: ["203.0.113.0/24"] });
-    const socket = await openRawWebSocket(production, { "x-forwarded-for": "203.0.113.7" });
-    socket.send({ type: "connection_init", payload: { "x-api-key": agent.key } });
+    const payload = { "x-api-key": agent.key };
+    const socket = await initWebSocket(production, payload, { "x-forwarded-for": "203.0.113.7" });
     expect(await socket.closed).toEqual({
       code: 4403,
       reason: "The API key may not be used from this IP address",
     });
-    const trusted = await openRawWebSocket(app, { "x-forwarded-for": "198.51.100.1, 203.0.113.7" });
-    trusted.send({ type: "connection_init", payload: { "x-api-key": agent.key } });
+    const forwarded = { "x-forwarded-for": "198.51.100.1, 203.0.113.7" };
+    const trusted = await initWebSocket(app, payload, forwarded);
     await trusted.waitForMessage("connection_ack");
   });
 

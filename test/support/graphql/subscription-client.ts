@@ -151,12 +151,8 @@ export async function readMetric({ url }: Url, name: string): Promise<number> {
 export type RawWebSocket = Awaited<ReturnType<typeof openRawWebSocket>>;
 
 /** Opens a WebSocket without sending `connection_init`. */
-export async function openRawWebSocket(
-  app: Url,
-  headers: Record<string, string> = {},
-  protocol = "graphql-transport-ws",
-) {
-  const socket = new WebSocket(webSocketUrl(app), protocol, { headers });
+export async function openRawWebSocket(app: Url, headers: Record<string, string> = {}) {
+  const socket = new WebSocket(webSocketUrl(app), "graphql-transport-ws", { headers });
   onTestFinished(() => socket.terminate());
   const messages: Record<string, unknown>[] = [];
   socket.on("message", (data) =>
@@ -187,10 +183,20 @@ export async function openRawWebSocket(
   };
 }
 
+/** Opens a WebSocket and sends `connection_init`, without waiting for the answer. */
+export async function initWebSocket(
+  app: Url,
+  payload?: object,
+  headers?: Record<string, string>,
+): Promise<RawWebSocket> {
+  const webSocket = await openRawWebSocket(app, headers);
+  webSocket.send({ type: "connection_init", ...(payload && { payload }) });
+  return webSocket;
+}
+
 /** Opens a WebSocket and authenticates it with an API key. */
 export async function openAuthenticatedWebSocket(app: Url, key: string): Promise<RawWebSocket> {
-  const webSocket = await openRawWebSocket(app);
-  webSocket.send({ type: "connection_init", payload: { "x-api-key": key } });
+  const webSocket = await initWebSocket(app, { "x-api-key": key });
   await webSocket.waitForMessage("connection_ack");
   return webSocket;
 }
