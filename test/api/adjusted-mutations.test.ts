@@ -53,7 +53,9 @@ describe("resumeWebhookEndpoint", () => {
   it.each([
     ["sends by default", "", 0],
     ["discards", ", pendingPolicy: DISCARD", 1],
-    ["discards what is older", ', pendingPolicy: SEND_SINCE, since: "2100-01-01T00:00:00Z"', 1],
+    ["sends what is newer", ', pendingPolicy: SEND_SINCE, since: "0001-01-01T00:00:00Z"', 0],
+    ["sends what is newer than 1970", ', pendingPolicy: SEND_SINCE, since: "1969-12-31T23:59:59Z"', 0],
+    ["discards what is older", ', pendingPolicy: SEND_SINCE, since: "9999-12-31T23:59:59Z"', 1],
   ])("%s", async (_what, args, discarded) => {
     const endpoint = { status: "ACTIVE", pending: 1 - discarded };
     expect(await resume(args)).toEqual({ payload: { endpoint, discarded, userErrors: [] }, errors: [] });

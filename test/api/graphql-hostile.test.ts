@@ -88,18 +88,6 @@ it("rejects an empty organisation ID for a new key, instead of creating an opera
   });
 });
 
-it.each(["0001-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "9999-12-31T23:59:59Z"])(
-  "accepts the extreme time %s for resuming an endpoint",
-  async (since) => {
-    await queryData(app, `mutation { pauseWebhookEndpoint(id: "${endpoint}") { endpoint { id } } }`, {
-      key: agent.key,
-    });
-    const query = `mutation { resumeWebhookEndpoint(id: "${endpoint}", pendingPolicy: SEND_SINCE, since: "${since}") { endpoint { status } } }`;
-    const { resumeWebhookEndpoint } = await queryData(app, query, { key: agent.key });
-    expect(resumeWebhookEndpoint.endpoint.status).toBe("ACTIVE");
-  },
-);
-
 it("returns the other fields if the key may not see one of them", async () => {
   const reader = await app.createOrganization("agent", { scopes: ["jobs:read"] });
   const query = `{ jobs { totalCount } webhookEndpoints { id } nodes(ids: ["${endpoint}"]) { id } jobStatuses { code } }`;

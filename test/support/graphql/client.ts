@@ -14,7 +14,6 @@ export interface GraphqlResponse {
   // oxlint-disable-next-line typescript/no-explicit-any
   data: any;
   errors: GraphqlError[] | undefined;
-  cost: number | undefined;
   /** The unparsed body. */
   text: string;
 }
@@ -36,12 +35,8 @@ export async function graphql(
     body: JSON.stringify({ query, variables }),
   });
   const text = await response.text();
-  const { data, errors, extensions } = JSON.parse(text) as {
-    data?: unknown;
-    errors?: GraphqlError[];
-    extensions?: { cost?: number };
-  };
-  return { status: response.status, headers: response.headers, data, errors, cost: extensions?.cost, text };
+  const { data, errors } = JSON.parse(text) as { data?: unknown; errors?: GraphqlError[] };
+  return { status: response.status, headers: response.headers, data, errors, text };
 }
 
 /** Returns the data, or throws if the response has errors. */

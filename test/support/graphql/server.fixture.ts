@@ -145,7 +145,6 @@ export async function startGraphqlFixture({ typeDefs, resolvers = {}, ...options
     /** The resolvers' database, with two connections. */
     readDatabase,
     keys,
-    organizations,
     /** The log lines so far. */
     log,
     request,
