@@ -1,4 +1,4 @@
-import { getOperationAST, parse, validate } from "graphql";
+import { getIntrospectionQuery, getOperationAST, parse, validate } from "graphql";
 import { makeExecutableSchema } from "@graphql-tools/schema";
 import { describe, expect, it } from "vitest";
 import { measureOperation } from "../../../src/api/graphql/execution/operation-guard.ts";
@@ -8,15 +8,19 @@ import type { AppError } from "../../../src/core/errors.ts";
 
 const schema = makeExecutableSchema({ typeDefs: readSdl() });
 
-/** Returns the cost of an operation of the real schema. */
-function costOf(query: string, variables: Record<string, unknown> = {}): number | null {
+/** Returns the operation of the document and its plan for the real schema. */
+function planFor(query: string) {
   const document = parse(query);
   expect(validate(schema, document)).toEqual([]);
   const operation = getOperationAST(document);
   if (!operation) throw new Error("The document has no operation");
-  return (
-    measureOperation(schema, planOf(schema, document, operation), { operation, variables })?.cost ?? null
-  );
+  return { operation, plan: planOf(schema, document, operation) };
+}
+
+/** Returns the cost of an operation. */
+function costOf(query: string, variables: Record<string, unknown> = {}): number | null {
+  const { operation, plan } = planFor(query);
+  return measureOperation(schema, plan, { operation, variables })?.cost ?? null;
 }
 
 /** Returns the error that rejects the operation. */
@@ -292,4 +296,92 @@ describe("measureOperation", () => {
     expect(costOf(query)).toBe(1);
     expect(rejection(query, { id: null })).toMatchObject({ code: "BadRequestException" });
   });
+});
+
+/** The query of tools, with everything that they can ask for. */
+const standard = getIntrospectionQuery({
+  descriptions: true,
+  specifiedByUrl: true,
+  directiveIsRepeatable: true,
+  schemaDescription: true,
+  inputValueDeprecation: true,
+  oneOf: true,
+});
+
+function repeat(count: number, write: (index: number) => string): string {
+  return Array.from({ length: count }, (_, index) => write(index)).join(" ");
+}
+
+const FIELDS = "fragment S on __Schema { types { fields { args { type { ...D } } type { ...D } } } }";
+const DEEP =
+  "fragment D on __Type { ...F ofType { ...F ofType { ...F ofType { ...F ofType { ...F } } } } } fragment F on __Type { fields { name } inputFields { name } }";
+
+describe("introspection", () => {
+  // evidence: introspection-standard-query-cost
+  it("by the standard query costs at most 800 of 1000, so that the schema can grow", () => {
+    expect(costOf(standard)).toBeGreaterThan(300);
+    expect(costOf(standard)).toBeLessThanOrEqual(800);
+    expect(planFor(standard).plan).toMatchObject({ depth: 6, introspection: [{ path: "__schema" }] });
+  });
+
+  // evidence: introspection-once-per-operation
+  it("can select __schema or __type only once", () => {
+    const message = "The operation selects __schema or __type 2 times; at most 1 is allowed, under one name";
+    const numbers = { code: "QUERY_TOO_EXPENSIVE", limit: "introspections", most: 1, asked: 2 };
+    for (const query of [
+      "{ a: __schema { description } b: __schema { description } }",
+      '{ __schema { description } __type(name: "Job") { name } }',
+      "{ __schema { description } ...A } fragment A on Query { a: __schema { description } }",
+    ])
+      expect(rejection(query)).toMatchObject({ message, extensions: numbers });
+    expect(
+      costOf("{ __schema { description } ... on Query { __schema { types { name } } } }"),
+    ).toBeGreaterThan(1);
+  });
+
+  // evidence: introspection-widened-rejected
+  it.each([
+    [
+      "twelve aliases of __schema",
+      `{ ${repeat(12, (index) => `a${index}: __schema { ...S }`)} } ${FIELDS} ${DEEP}`,
+    ],
+    [
+      "twelve aliases of types below one __schema",
+      `{ __schema { ${repeat(12, (index) => `a${index}: types { ...T }`)} } } fragment T on __Type { fields { args { type { ...D } } type { ...D } } } ${DEEP}`,
+    ],
+    [
+      "three aliases of fields below one __schema",
+      `{ __schema { types { ${repeat(3, (index) => `a${index}: fields { args { type { ...D } } type { ...D } }`)} } } } ${DEEP}`,
+    ],
+  ])("is rejected if it is too expensive: %s", (_title, query) => {
+    expect(rejection(query)).toMatchObject({ extensions: { code: "QUERY_TOO_EXPENSIVE" } });
+  });
+
+  it("is counted with its variables and together with other fields", () => {
+    const query =
+      'query ($all: Boolean) { __type(name: "Job") { fields(includeDeprecated: $all) { name } } jobs(first: 100) { nodes { id } } }';
+    expect(costOf(query, { all: true })).toBeGreaterThan(100);
+    const more = `query ($all: Boolean) { __schema { types { ${repeat(6, (index) => `a${index}: fields(includeDeprecated: $all) { name type { name } args { name type { ...D } } }`)} } } } ${DEEP}`;
+    expect(rejection(more, { all: true })).toMatchObject({ extensions: { limit: "cost", most: 1000 } });
+  });
+
+  it("counts depth without ofType levels", () => {
+    const ofType = (levels: number): string =>
+      levels === 0 ? "name" : `kind ofType { ${ofType(levels - 1)} }`;
+    const query = `{ __type(name: "Job") { fields { type { ${ofType(9)} } } } }`;
+    expect(planFor(query).plan.depth).toBe(4);
+    expect(
+      planFor("{ __schema { types { fields { args { type { fields { name } } } } } } }").plan.depth,
+    ).toBe(7);
+  });
+
+  it.each(["__schema { types { ...T } }", '__type(name: "Job") { ...T }'])(
+    "counts aliases in fragments: %s",
+    (selection) => {
+      const query = (inner: number): string =>
+        `{ ${selection} } fragment T on __Type { fields { ${repeat(2, (index) => `x${index}: type { ...U }`)} } } fragment U on __Type { ${repeat(inner, (index) => `y${index}: name`)} }`;
+      expect(costOf(query(2))).toBeGreaterThan(0);
+      expect(rejection(query(10))).toMatchObject({ extensions: { limit: "aliases", asked: 22 } });
+    },
+  );
 });
