@@ -173,14 +173,14 @@ async function newEndpoint(key: string): Promise<{ id: string; secret: string }>
   return { id: createWebhookEndpoint.endpoint.id, secret: createWebhookEndpoint.secret };
 }
 
+const reveals = (id: string) =>
+  app.database.query<Record<string, unknown>>(
+    sql`select * from audit_entry where action = 'endpoint.secret_revealed' and subject = ${id}`,
+  );
+
 describe("revealWebhookSecret", () => {
   const REVEAL = `mutation ($id: ID!, $password: String!) {
     revealWebhookSecret(id: $id, password: $password) { secret userErrors { code field message } } }`;
-
-  const reveals = (id: string) =>
-    app.database.query<Record<string, unknown>>(
-      sql`select * from audit_entry where action = 'endpoint.secret_revealed' and subject = ${id}`,
-    );
 
   it("returns the signing secret for the user's or operator's password and records it in the audit log", async () => {
     for (const person of [owner, operator]) {

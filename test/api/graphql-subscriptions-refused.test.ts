@@ -72,12 +72,14 @@ it("opens a socket at the same paths as requests, and at no other", async () => 
   expect(await Promise.all(opened)).toEqual([true, true, false, false]);
 });
 
+/** Returns the response to an upgrade request. */
+const upgrade = (path: string, protocol: string) =>
+  sendBytes(
+    app.url,
+    `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\nUpgrade: ${protocol}\r\nAccept: application/json\r\n\r\n`,
+  );
+
 it("answers an upgrade to another protocol or at another path as plain HTTP", async () => {
-  const upgrade = (path: string, protocol: string) =>
-    sendBytes(
-      app.url,
-      `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\nUpgrade: ${protocol}\r\nAccept: application/json\r\n\r\n`,
-    );
   // Java's client requests HTTP/2 this way and expects a normal response.
   expect(await upgrade("/health/live", "h2c")).toContain("HTTP/1.1 200");
   expect(await upgrade("/graphql", "h2c")).toContain("HTTP/1.1 400");
