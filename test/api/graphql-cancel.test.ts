@@ -104,11 +104,9 @@ describe("a client that disconnects", () => {
   });
 });
 
-describe("the connections for GraphQL", () => {
-  it("have their own settings besides the common ones", async () => {
-    const [row] = await rig.readDatabase.query<Record<string, string>>(sql`
-      select current_setting('statement_timeout') as statement_timeout, current_setting('plan_cache_mode') as plan_cache_mode,
-        current_setting('TimeZone') as time_zone`);
-    expect(row).toEqual({ statement_timeout: "10min", plan_cache_mode: "auto", time_zone: "UTC" });
-  });
+it("the connections for GraphQL have their own settings besides the common ones", async () => {
+  const [row] = await rig.readDatabase.query<Record<string, string>>(sql`
+    select current_setting('statement_timeout') as statement_timeout, current_setting('plan_cache_mode') as plan_cache_mode,
+      current_setting('TimeZone') as time_zone`);
+  expect(row).toEqual({ statement_timeout: "10min", plan_cache_mode: "auto", time_zone: "UTC" });
 });

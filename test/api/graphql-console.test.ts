@@ -274,33 +274,28 @@ describe("organizations", () => {
   });
 });
 
-describe("failingWebhookEndpoints", () => {
-  it("lists disabled and failing endpoints of all organisations, longest failing first", async () => {
-    const [first, second] = [
-      await app.createOrganization("agent"),
-      await app.createOrganization("contractor"),
-    ];
-    const ids: string[] = [];
-    for (const { key } of [first, second, first, second, first]) ids.push((await newEndpoint(key)).id);
-    const states = [
-      "status = 'disabled', disabled_reason = 'gone', status_since = now() - interval '2 days'",
-      "failing_since = now() - interval '3 days'",
-      "status = 'paused', failing_since = now() - interval '9 days'",
-      "status = 'disabled', disabled_reason = 'failing', failing_since = now() - interval '8 days', status_since = now()",
-      "status_since = now() - interval '9 days'",
-    ];
-    for (const [index, state] of states.entries())
-      await app.database.query(
-        sql`update webhook_endpoint set ${raw(state)} where id = ${fromTypedId("whe", ids[index] ?? "")}::uuid`,
-      );
-    const { failingWebhookEndpoints } = await operator.queryData(
-      "{ failingWebhookEndpoints { id status organization { name } } }",
+it("failingWebhookEndpoints lists disabled and failing endpoints of all organisations, longest failing first", async () => {
+  const [first, second] = [await app.createOrganization("agent"), await app.createOrganization("contractor")];
+  const ids: string[] = [];
+  for (const { key } of [first, second, first, second, first]) ids.push((await newEndpoint(key)).id);
+  const states = [
+    "status = 'disabled', disabled_reason = 'gone', status_since = now() - interval '2 days'",
+    "failing_since = now() - interval '3 days'",
+    "status = 'paused', failing_since = now() - interval '9 days'",
+    "status = 'disabled', disabled_reason = 'failing', failing_since = now() - interval '8 days', status_since = now()",
+    "status_since = now() - interval '9 days'",
+  ];
+  for (const [index, state] of states.entries())
+    await app.database.query(
+      sql`update webhook_endpoint set ${raw(state)} where id = ${fromTypedId("whe", ids[index] ?? "")}::uuid`,
     );
-    const own = failingWebhookEndpoints.filter(({ id }: { id: string }) => ids.includes(id));
-    expect(own).toEqual([
-      { id: ids[3], status: "DISABLED", organization: { name: second.name } },
-      { id: ids[1], status: "ACTIVE", organization: { name: second.name } },
-      { id: ids[0], status: "DISABLED", organization: { name: first.name } },
-    ]);
-  });
+  const { failingWebhookEndpoints } = await operator.queryData(
+    "{ failingWebhookEndpoints { id status organization { name } } }",
+  );
+  const own = failingWebhookEndpoints.filter(({ id }: { id: string }) => ids.includes(id));
+  expect(own).toEqual([
+    { id: ids[3], status: "DISABLED", organization: { name: second.name } },
+    { id: ids[1], status: "ACTIVE", organization: { name: second.name } },
+    { id: ids[0], status: "DISABLED", organization: { name: first.name } },
+  ]);
 });

