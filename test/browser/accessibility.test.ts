@@ -1,18 +1,12 @@
 /** Checks every page of the console with axe, and for console errors. `test/long/browser` checks each state of it, also for others. */
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { screenGuides } from "../../src/console/app/guide/guide-pages.ts";
 import { findPageProblems } from "../support/browser/axe.ts";
-import type { ConsoleFixture } from "../support/browser/console.fixture.ts";
 import { openAs, routePaths, visits } from "../support/browser/console-pages.ts";
 import { startConsoleFixture } from "../support/browser/shared-console.ts";
-import { BROWSER_START_TIMEOUT_MS, BROWSER_TIMEOUT_MS, openTab } from "../support/browser/tabs.ts";
+import { openTab } from "../support/browser/tabs.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
-
-let fixture: ConsoleFixture;
-beforeAll(async () => {
-  fixture = await startConsoleFixture();
-});
+const fixture = await startConsoleFixture();
 
 it("covers every route of the console", async () => {
   const { page } = await openTab(fixture.app);

@@ -1,53 +1,27 @@
 /** How users get back in: with a new password, with a recovery code, and after a suspension. */
 import type { Page } from "playwright-core";
-import { beforeAll, expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { toTypedId } from "../../src/core/ids.ts";
 import { NEW_PASSWORD } from "../support/accounts/accounts.fixture.ts";
 import { extractLinkToken, waitForMail } from "../support/accounts/mails.ts";
-import {
-  type Credentials,
-  createTestUser,
-  enableTwoFactor,
-  signIn,
-  type TestUser,
-} from "../support/accounts/session-client.ts";
-import type { TestOrganization } from "../support/app/app.fixture.ts";
-import type { SharedApp } from "../support/app/shared-app.ts";
+import { createTestUser, enableTwoFactor, signIn } from "../support/accounts/session-client.ts";
 import { findPageProblems } from "../support/browser/axe.ts";
+import { createAgent } from "../support/browser/console.fixture.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  expectVisible,
-  openTab,
-} from "../support/browser/tabs.ts";
+import { enterPassword, expectVisible, openTab } from "../support/browser/tabs.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
+const app = await startConsole();
 
-let app: SharedApp;
-let agent: TestOrganization;
-let member: TestUser;
-
-beforeAll(async () => {
-  app = await startConsole();
-});
-
-async function newMember(): Promise<Page> {
-  agent = await app.createOrganization("agent");
-  member = await createTestUser(app, { organizationId: agent.id, role: "owner" });
-  return (await openTab(app)).page;
-}
-
-async function enterPassword(page: Page, { email, password }: Credentials): Promise<void> {
-  await page.getByLabel("E-mail").fill(email);
-  await page.getByLabel("Password", { exact: true }).fill(password);
-  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+async function newMember() {
+  const { agent, user: member } = await createAgent(app);
+  const { page } = await openTab(app);
+  return { agent, member, page };
 }
 
 const dashboard = (page: Page) => page.getByRole("heading", { level: 1, name: "Dashboard" });
 
 it("a forgotten password is replaced with the mailed link, which works once", async () => {
-  const page = await newMember();
+  const { member, page } = await newMember();
   await page.goto("/sign-in");
   await page.getByRole("link", { name: "Forgotten your password?" }).click();
   // The sign-in page has a field of this name too.
@@ -77,7 +51,7 @@ it("a forgotten password is replaced with the mailed link, which works once", as
 });
 
 it("a recovery code signs in once in place of a code from the authenticator app", async () => {
-  const page = await newMember();
+  const { member, page } = await newMember();
   const { recoveryCodes } = await enableTwoFactor(await signIn(app, member), member);
   const enterCode = async (on: Page): Promise<void> => {
     await on.goto("/jobs");
@@ -95,7 +69,7 @@ it("a recovery code signs in once in place of a code from the authenticator app"
 });
 
 it("a member of a suspended organisation reads why at once, and signs in again after it is restored", async () => {
-  const page = await newMember();
+  const { agent, member, page } = await newMember();
   await page.goto("/jobs");
   await enterPassword(page, member);
   await expectVisible(page.getByRole("heading", { level: 1, name: "Jobs" }));
@@ -124,7 +98,7 @@ it("a member of a suspended organisation reads why at once, and signs in again a
 });
 
 it("a user whose session ended reads so on the sign-in page, and comes back to the page", async () => {
-  const page = await newMember();
+  const { member, page } = await newMember();
   await page.goto("/jobs");
   await enterPassword(page, member);
   await expectVisible(page.getByRole("heading", { level: 1, name: "Jobs" }));

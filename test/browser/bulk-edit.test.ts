@@ -1,37 +1,23 @@
 /** Editing all jobs that match a filter: progress, pause, failures, report and undo. */
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Page, Route } from "playwright-core";
 import { sql } from "../../src/core/postgres/sql.ts";
-import { createTestUser } from "../support/accounts/session-client.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
-import type { SharedApp } from "../support/app/shared-app.ts";
+import { createAgent } from "../support/browser/console.fixture.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  expectVisible,
-  openTab,
-} from "../support/browser/tabs.ts";
+import { expectVisible, openTab } from "../support/browser/tabs.ts";
 import { queryData } from "../support/graphql/client.ts";
-
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
 const COUNT = 250;
 
-let app: SharedApp;
-
-beforeAll(async () => {
-  app = await startConsole();
-});
+const app = await startConsole();
 
 /** 250 pending jobs, and one that is on hold and matches no filter of these tests. */
 async function openPendingJobs() {
-  const agent = await app.createOrganization("agent");
-  const user = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
-  const pending = Array.from({ length: COUNT }, () => ({
+  const jobs = Array.from({ length: COUNT }, () => ({
     patch: { normalized_status: "pending", group_code: "old" },
   }));
-  const numbers = await app.createJobs(agent, pending);
+  const { agent, numbers, user } = await createAgent(app, { role: "dispatcher", jobs });
   await app.createJobs(agent, [{ patch: { normalized_status: "on_hold", group_code: "old" } }]);
   const tab = await openTab(app, { user });
   await tab.page.goto("/jobs?status=pending");

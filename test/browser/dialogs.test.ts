@@ -1,17 +1,11 @@
 /** Closing dialogs: while busy, with unsaved input, with a secret, and where the focus goes. */
 import type { Locator, Page } from "playwright-core";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { createTestUser } from "../support/accounts/session-client.ts";
-import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
-import type { SharedApp } from "../support/app/shared-app.ts";
-import { requestAccount } from "../support/browser/console.fixture.ts";
+import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
+import { createAgent, requestAccount } from "../support/browser/console.fixture.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  expectVisible,
-  openTab,
-} from "../support/browser/tabs.ts";
+import { expectFocus, expectVisible, openTab, visit } from "../support/browser/tabs.ts";
 
 /** The data in the paths of the cases. */
 interface DialogData {
@@ -160,29 +154,19 @@ const dialogCases: Record<string, DialogCase> = {
   },
 };
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
-
-let app: SharedApp;
-let organizationId: string;
-let users: Record<"owner" | "operator", SignedInTestUser>;
+const app = await startConsole();
+const { agent, numbers, user: owner } = await createAgent(app, { jobs: [{}] });
+const users = { owner, operator: await createSignedInUser(app, null) };
 let data: DialogData;
 
 beforeAll(async () => {
-  app = await startConsole();
-  const agent = await app.createOrganization("agent");
-  organizationId = agent.id;
-  users = {
-    owner: await createSignedInUser(app, agent.id),
-    operator: await createSignedInUser(app, null),
-  };
   await createKey("Night sync");
   await createKey("Old sync");
   const { createWebhookEndpoint } = await users.owner.queryData(
     `mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/" }) { endpoint { id } } }`,
   );
   const { id: request } = await requestAccount(app, users.operator, "Quay Street Vans");
-  const [markingNumber = ""] = await app.createJobs(agent, [{}]);
-  data = { endpoint: createWebhookEndpoint.endpoint.id, request, markingNumber };
+  data = { endpoint: createWebhookEndpoint.endpoint.id, request, markingNumber: numbers[0]! };
 });
 
 async function createKey(name: string): Promise<void> {
@@ -196,8 +180,7 @@ const pathOf = ({ path }: DialogCase): string => (typeof path === "string" ? pat
 
 /** Opens the page of the dialog within the app, so that Back stays in it. */
 async function openPage(testCase: DialogCase): Promise<Page> {
-  const { page } = await openTab(app, { user: users[testCase.user] });
-  await page.goto("/security");
+  const { page } = await visit(app, "/security", { user: users[testCase.user] });
   await expectVisible(page.getByRole("heading", { level: 1 }));
   await page.evaluate(`__TSR_ROUTER__.history.push("${pathOf(testCase)}")`);
   return page;
@@ -340,9 +323,8 @@ async function expectNoWayBack(page: Page, path: string): Promise<void> {
 }
 
 async function editName(): Promise<Page> {
-  const { page } = await openTab(app, {
-    user: await createTestUser(app, { organizationId, role: "dispatcher" }),
-  });
+  const user = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
+  const { page } = await openTab(app, { user });
   await page.goto("/jobs");
   await page.getByRole("link", { name: "Security" }).click();
   await page.getByLabel("Name", { exact: true }).fill("Another name");
@@ -384,7 +366,3 @@ describe("a form with unsaved changes", () => {
     expect(browserDialogs).toEqual(["beforeunload"]);
   });
 });
-
-async function expectFocus(target: Locator): Promise<void> {
-  await target.and(target.page().locator(":focus")).waitFor();
-}

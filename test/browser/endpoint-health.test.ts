@@ -1,19 +1,12 @@
 /** The page of an endpoint whose receiver fails. The console of the tests has no worker that sends. */
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { fromTypedId, newUuid } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { createTestUser } from "../support/accounts/session-client.ts";
 import { findPageProblems } from "../support/browser/axe.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  expectVisible,
-  openTab,
-} from "../support/browser/tabs.ts";
+import { expectVisible, openTab } from "../support/browser/tabs.ts";
 import { UNREACHABLE_URL } from "../support/webhooks/endpoint.fixture.ts";
-
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
 /** An endpoint with deliveries of `count` jobs, whose newest one has failed once with 500. */
 async function createFailingEndpoint(count: number) {

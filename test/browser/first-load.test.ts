@@ -1,22 +1,11 @@
 /** What a browser requests before a page of the console shows its data. The rest is loaded later. */
-import { beforeAll, expect, it, vi } from "vitest";
-import type { ConsoleFixture } from "../support/browser/console.fixture.ts";
+import { expect, it } from "vitest";
 import { startConsoleFixture } from "../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  expectVisible,
-  openTab,
-} from "../support/browser/tabs.ts";
-
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
+import { expectVisible, openTab } from "../support/browser/tabs.ts";
 
 const MAX_REQUESTS = 15;
 
-let fixture: ConsoleFixture;
-beforeAll(async () => {
-  fixture = await startConsoleFixture();
-});
+const fixture = await startConsoleFixture();
 
 it.each([
   ["/sign-in", "textbox", "Password"],

@@ -1,9 +1,7 @@
 /** Texts that others write into the guide and GraphiQL, and the test key that the guide shows to its owner only. */
-import { beforeAll, describe, expect, it, vi } from "vitest";
-import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
-import { signInUser } from "../support/accounts/signed-in-user.ts";
+import { describe, expect, it } from "vitest";
+import type { TestUser } from "../support/accounts/session-client.ts";
 import { expectData, expectFailure } from "../support/app/assertions.ts";
-import type { SharedApp } from "../support/app/shared-app.ts";
 import { findPageProblems } from "../support/browser/axe.ts";
 import {
   graphiqlUrl,
@@ -12,22 +10,12 @@ import {
   readQuery,
   readVariables,
 } from "../support/browser/graphiql.ts";
+import { createAgent } from "../support/browser/console.fixture.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  expectVisible,
-  openTab,
-  type Tab,
-} from "../support/browser/tabs.ts";
+import { expectVisible, openTab, type Tab } from "../support/browser/tabs.ts";
 import { eventually } from "../support/eventually.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
-
-let app: SharedApp;
-beforeAll(async () => {
-  app = await startConsole();
-});
+const app = await startConsole();
 
 async function open(path: string, user?: TestUser): Promise<Tab> {
   const tab = await openTab(app, user && { user });
@@ -91,8 +79,7 @@ it("each page links the changelog at its foot", async () => {
 
 describe("a test key", () => {
   it("is created for a signed-in owner and shown in the samples, in this tab only", async () => {
-    const { id } = await app.createOrganization("agent");
-    const owner = await createTestUser(app, { organizationId: id, role: "owner" });
+    const { user: owner } = await createAgent(app);
     const { page, context, pageErrors } = await open("/guide/quickstart", owner);
     await page.getByRole("button", { name: "Use a test key" }).click();
     const shown = page.getByRole("region", { name: "API key of the samples" });
@@ -108,8 +95,7 @@ describe("a test key", () => {
     const other = await context.newPage();
     await other.goto("/guide/jobs");
     await expectVisible(other.getByRole("button", { name: "Use a test key" }));
-    const { headers } = await signInUser(app, owner);
-    const sent = await fetch(`${app.url}/guide/jobs`, { headers: { cookie: headers["cookie"] ?? "" } });
+    const sent = await fetch(`${app.url}/guide/jobs`, { headers: { cookie: owner.client.cookie } });
     expect(await sent.text()).not.toContain("wmk_test_");
 
     await context.setOffline(true);
@@ -136,8 +122,7 @@ describe("a test key", () => {
   });
 
   it("is not created for a member: the page says why", async () => {
-    const { id } = await app.createOrganization("agent");
-    const member = await createTestUser(app, { organizationId: id, role: "dispatcher" });
+    const { user: member } = await createAgent(app, { role: "dispatcher" });
     const { page } = await open("/guide/quickstart", member);
     await page.getByRole("button", { name: "Use a test key" }).click();
     await expectVisible(page.getByText(/The server refused: .*keys:manage/));

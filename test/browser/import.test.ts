@@ -1,35 +1,23 @@
 /** Operators, and agents whom they allow it, import files in the console. */
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
-import { beforeAll, expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { createTestUser } from "../support/accounts/session-client.ts";
 import { toTypedId } from "../../src/core/ids.ts";
-import type { SharedApp } from "../support/app/shared-app.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
 import { findPageProblems } from "../support/browser/axe.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  expectVisible,
-  openTab,
-} from "../support/browser/tabs.ts";
+import { expectVisible, openTab, visit } from "../support/browser/tabs.ts";
 import { workbook } from "../support/jobs/workbook.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
-
-let app: SharedApp;
-beforeAll(async () => {
-  app = await startConsole();
-});
+const app = await startConsole();
+const operator = await createTestUser(app, { organizationId: null, role: "operator" });
 
 const chooseFile = (page: Page, name: string, buffer: Buffer): Promise<void> =>
   page.getByLabel("File to import").setInputFiles({ name, mimeType: "application/octet-stream", buffer });
 
 it("shows why a file cannot be read, and imports the rows of a workbook", async () => {
   const { name: agent } = await app.createOrganization("agent");
-  const user = await createTestUser(app, { organizationId: null, role: "operator" });
-  const { page } = await openTab(app, { user });
-  await page.goto("/import");
+  const { page } = await visit(app, "/import", { user: operator }, /400 .*\/imports\/sample/);
   await chooseFile(page, "jobs.xlsx", Buffer.from("marking_number\n"));
   await page.getByText("not a workbook that Excel can open").waitFor();
 
@@ -49,7 +37,6 @@ it("shows why a file cannot be read, and imports the rows of a workbook", async 
 
 it("lets a dispatcher of an agent import jobs of the agent once an operator has allowed it", async () => {
   const { id, name: agent } = await app.createOrganization("agent");
-  const operator = await createTestUser(app, { organizationId: null, role: "operator" });
   const { page: operators } = await openTab(app, { user: operator });
   await operators.goto(`/operator/organizations/${toTypedId("org", id)}`);
   await operators.getByLabel("Owners and dispatchers can import files").click();
@@ -58,8 +45,7 @@ it("lets a dispatcher of an agent import jobs of the agent once an operator has 
   expect(await findPageProblems(operators)).toEqual([]);
 
   const user = await createTestUser(app, { organizationId: id, role: "dispatcher" });
-  const { page } = await openTab(app, { user });
-  await page.goto("/jobs");
+  const { page } = await visit(app, "/jobs", { user });
   await page.getByRole("main").getByRole("link", { name: "Import jobs" }).click();
   await chooseFile(page, "jobs.csv", Buffer.from(`Tracking;Agent;Recipient\n0${agent};${agent};Noor\n`));
   await expectVisible(page.getByText("1 of 3 columns is skipped."));
@@ -77,9 +63,7 @@ it("lets a dispatcher of an agent import jobs of the agent once an operator has 
 
 it("reads a file as Excel saves it in Europe, groups its errors, and saves the rows with errors to correct them", async () => {
   const { name: agent } = await app.createOrganization("agent");
-  const operator = await createTestUser(app, { organizationId: null, role: "operator" });
-  const { page } = await openTab(app, { user: operator });
-  await page.goto("/import");
+  const { page } = await visit(app, "/import", { user: operator });
   const header = "Tracking;Agent;Recipient;Pieces;Date";
   const bad = [
     `;${agent};Zo\u00EB;2;31/12/2026`,
@@ -111,9 +95,7 @@ it("reads a file as Excel saves it in Europe, groups its errors, and saves the r
 
 it("asks before a click in the navigation stops an import", async () => {
   const { name: agent } = await app.createOrganization("agent");
-  const operator = await createTestUser(app, { organizationId: null, role: "operator" });
-  const { page } = await openTab(app, { user: operator });
-  await page.goto("/import");
+  const { page } = await visit(app, "/import", { user: operator });
   await chooseFile(page, "jobs.csv", Buffer.from(`Tracking,Agent\n${agent}-1,${agent}\n`));
   await page.getByRole("button", { name: "Preview" }).click();
   // The import never ends.

@@ -1,33 +1,19 @@
 /** Stopping an export of the jobs of the list. */
-import { beforeAll, expect, it, vi } from "vitest";
-import { createTestUser } from "../support/accounts/session-client.ts";
+import { expect, it } from "vitest";
 import { findPageProblems } from "../support/browser/axe.ts";
+import { createAgent } from "../support/browser/console.fixture.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  expectVisible,
-  openTab,
-} from "../support/browser/tabs.ts";
-
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
+import { expectVisible, visit } from "../support/browser/tabs.ts";
 
 const COUNT = 120;
 
-beforeAll(async () => {
-  await startConsole();
-});
-
 it("shows the progress, asks before Escape stops it, and saves nothing after Cancel", async () => {
   const app = await startConsole();
-  const agent = await app.createOrganization("agent");
-  await app.createJobs(
-    agent,
-    Array.from({ length: COUNT }, () => ({})),
-  );
-  const user = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
-  const { page } = await openTab(app, { user });
-  await page.goto("/jobs");
+  const { user } = await createAgent(app, {
+    role: "dispatcher",
+    jobs: Array.from({ length: COUNT }, () => ({})),
+  });
+  const { page } = await visit(app, "/jobs", { user });
   await expectVisible(page.getByText(`${COUNT} jobs in total`));
   const chooseCsv = async (): Promise<void> => {
     await page.getByRole("button", { name: "Export", exact: true }).click();

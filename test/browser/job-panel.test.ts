@@ -1,42 +1,30 @@
 /** A job next to the list on a wide screen, and as a page otherwise. */
-import { expect, it, vi } from "vitest";
-import { createTestUser } from "../support/accounts/session-client.ts";
+import { expect, it } from "vitest";
+import { createAgent } from "../support/browser/console.fixture.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  DESKTOP,
-  expectVisible,
-  openTab,
-  PHONE,
-} from "../support/browser/tabs.ts";
+import { DESKTOP, expectFocus, expectVisible, visit, PHONE } from "../support/browser/tabs.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
-
-async function openList(viewport: { width: number; height: number }) {
+async function open(path: string, viewport: { width: number; height: number }) {
   const app = await startConsole();
-  const agent = await app.createOrganization("agent");
-  const user = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
   const pending = { patch: { normalized_status: "pending" } };
-  const numbers = await app.createJobs(agent, [pending, pending]);
-  const tab = await openTab(app, { user, viewport });
+  const { agent, numbers, user } = await createAgent(app, { role: "dispatcher", jobs: [pending, pending] });
+  const tab = await visit(app, path, { user, viewport });
   const change = async (number: string, patch: object): Promise<void> => {
-    const path = `/v1/jobs/by-marking/${number}`;
-    await app.call(path, { method: "PATCH", key: agent.key, body: JSON.stringify(patch) });
+    const body = JSON.stringify(patch);
+    await app.call(`/v1/jobs/by-marking/${number}`, { method: "PATCH", key: agent.key, body });
   };
   const [first = "", second = ""] = numbers;
   return { first, second, change, ...tab };
 }
 
 it("opens next to a live list, and Back or Close returns to the list", async () => {
-  const { first, second, change, page, pageErrors } = await openList(DESKTOP);
-  await page.goto("/jobs?status=pending&sort=marking_number");
+  const { first, second, change, page } = await open("/jobs?status=pending&sort=marking_number", DESKTOP);
   const link = (number: string) => page.getByRole("row").getByRole("link", { name: number });
   const panel = (number: string) => page.getByRole("region", { name: `Job ${number}` });
   await link(first).click();
   const heading = panel(first).getByRole("heading", { level: 2, name: first });
   await expectVisible(heading);
-  await expect.poll(() => heading.evaluate((element) => element === document.activeElement)).toBe(true);
+  await expectFocus(heading);
   expect(new URL(page.url()).search).toBe(`?status=pending&sort=marking_number&job=${first}`);
   await expectVisible(page.getByRole("status").getByText("Live"));
 
@@ -54,7 +42,7 @@ it("opens next to a live list, and Back or Close returns to the list", async () 
   await panel(second).getByRole("button", { name: "Close job" }).click();
   await panel(second).waitFor({ state: "hidden" });
   await expectVisible(page.getByRole("status").getByText("Live"));
-  await expect.poll(() => link(second).evaluate((element) => element === document.activeElement)).toBe(true);
+  await expectFocus(link(second));
 
   // The browser opens a tab unless a script has prevented it. Chromium without a screen sometimes opens none.
   await page.evaluate(() =>
@@ -75,16 +63,13 @@ it("opens next to a live list, and Back or Close returns to the list", async () 
   await link(second).click();
   await panel(second).getByRole("link", { name: "Open full page" }).click();
   await expectVisible(page.getByRole("heading", { level: 1, name: second }));
-  expect(pageErrors).toEqual([]);
 });
 
 it("opens as a page on a phone, also from a link to the list with the job", async () => {
-  const { first, second, page, pageErrors } = await openList(PHONE);
-  await page.goto("/jobs");
+  const { first, second, page } = await open("/jobs", PHONE);
   await page.getByRole("link", { name: first }).click();
   await expectVisible(page.getByRole("heading", { level: 1, name: first }));
   await page.goto(`/jobs?status=pending&job=${second}`);
   await expectVisible(page.getByRole("heading", { level: 1, name: second }));
   expect(new URL(page.url()).pathname).toBe(`/jobs/${second}`);
-  expect(pageErrors).toEqual([]);
 });

@@ -1,41 +1,19 @@
 /** A dispatcher finds jobs by the list that they paste into the search of the jobs. */
 import type { BrowserContext, Page } from "playwright-core";
-import { beforeAll, beforeEach, expect, it, vi } from "vitest";
-import { createTestUser } from "../support/accounts/session-client.ts";
+import { beforeEach, expect, it } from "vitest";
 import { findPageProblems } from "../support/browser/axe.ts";
+import { createAgent } from "../support/browser/console.fixture.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  PHONE,
-  expectVisible,
-  openTab,
-} from "../support/browser/tabs.ts";
-import type { TestOrganization } from "../support/app/app.fixture.ts";
-import type { SharedApp } from "../support/app/shared-app.ts";
+import { PHONE, expectVisible, visit } from "../support/browser/tabs.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
-
-let app: SharedApp;
-let agent: TestOrganization;
+const app = await startConsole();
+const jobs = ["Priya", "Søren", "Zoë", "Noor"].map((name) => ({ patch: { recipient_name: name } }));
+const { user, numbers } = await createAgent(app, { jobs });
 let page: Page;
 let context: BrowserContext;
-let numbers: string[];
 
-beforeAll(async () => {
-  app = await startConsole();
-});
 beforeEach(async () => {
-  agent = await app.createOrganization("agent");
-  numbers = await app.createJobs(agent, [
-    { patch: { recipient_name: "Priya" } },
-    { patch: { recipient_name: "Søren" } },
-    { patch: { recipient_name: "Zoë" } },
-    { patch: { recipient_name: "Noor" } },
-  ]);
-  const owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
-  ({ page, context } = await openTab(app, { user: owner }));
-  await page.goto("/jobs");
+  ({ page, context } = await visit(app, "/jobs", { user }));
   await expectVisible(page.getByText("4 jobs in total"));
 });
 

@@ -1,15 +1,8 @@
 /** The selection in the list of jobs: ranges, and what keeps it. */
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { createTestUser } from "../support/accounts/session-client.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  expectVisible,
-  openTab,
-} from "../support/browser/tabs.ts";
-
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
+import { expectVisible, openTab } from "../support/browser/tabs.ts";
 
 it("takes ranges with Shift, and stays when a job is opened, but not in another list", async () => {
   const app = await startConsole();

@@ -1,17 +1,10 @@
 /** The list of jobs as a table: headings that stay, full width, and lines on a phone. */
 import type { Page } from "playwright-core";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { createTestUser } from "../support/accounts/session-client.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
 import { findPageProblems } from "../support/browser/axe.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  expectVisible,
-  openTab,
-} from "../support/browser/tabs.ts";
-
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
+import { expectVisible, openTab } from "../support/browser/tabs.ts";
 
 async function openList(viewport: { width: number; height: number }, count = 40) {
   const app = await startConsole();

@@ -1,31 +1,20 @@
 /** Changes made elsewhere appear without a reload. */
 import type { Page, Route, WebSocketRoute } from "playwright-core";
-import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  expectVisible,
-  openTab,
-} from "../support/browser/tabs.ts";
+import { expectVisible, openTab } from "../support/browser/tabs.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
-import type { SharedApp } from "../support/app/shared-app.ts";
-
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
 /** After a failed refetch. */
 const RETRY_DELAY_MS = 10_000;
 
-let app: SharedApp;
+const app = await startConsole();
 let agent: TestOrganization;
 let owner: TestUser;
 let page: Page;
 let markingNumber: string;
 
-beforeAll(async () => {
-  app = await startConsole();
-});
 beforeEach(async () => {
   agent = await app.createOrganization("agent");
   owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });

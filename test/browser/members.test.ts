@@ -1,34 +1,18 @@
 /** The roles of members: inviting, changing a role, and what each role sees. */
 import type { Page } from "playwright-core";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { UserRole } from "../../src/organizations/user.entity.ts";
 import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
-import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
-import type { SharedApp } from "../support/app/shared-app.ts";
+import { createAgent } from "../support/browser/console.fixture.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
-import { createTwoModes, switchTo, visit } from "../support/browser/test-mode.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  expectVisible,
-  openTab,
-} from "../support/browser/tabs.ts";
+import { createTwoModes, switchTo } from "../support/browser/test-mode.ts";
+import { expectVisible, openTab, visit } from "../support/browser/tabs.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
+const app = await startConsole();
+const { agent, user: owner } = await createAgent(app, { jobs: [{ markingNumber: "ROLE-1" }] });
 
-let app: SharedApp;
-let organizationId: string;
-let owner: SignedInTestUser;
-
-beforeAll(async () => {
-  app = await startConsole();
-  const agent = await app.createOrganization("agent");
-  organizationId = agent.id;
-  owner = await createSignedInUser(app, organizationId);
-  await app.createJobs(agent, [{ markingNumber: "ROLE-1" }]);
-});
-
-const withRole = (role: UserRole): Promise<TestUser> => createTestUser(app, { organizationId, role });
+const withRole = (role: UserRole): Promise<TestUser> =>
+  createTestUser(app, { organizationId: agent.id, role });
 
 /** Selects a role in the row of a member. */
 async function chooseRole(page: Page, { email }: TestUser, role: RegExp): Promise<void> {
@@ -43,8 +27,7 @@ async function roleOf({ email }: TestUser): Promise<string | undefined> {
 
 describe("an owner", () => {
   it("invites with a role, whose rights the dialog says", async () => {
-    const { page, pageErrors } = await openTab(app, { user: owner });
-    await page.goto("/members");
+    const { page } = await visit(app, "/members", { user: owner });
     await page.getByRole("button", { name: "Invite" }).click();
     const dialog = page.getByRole("dialog", { name: "Invite a member" });
     await expect.poll(() => dialog.getByRole("radio", { name: "Dispatcher" }).isChecked()).toBe(true);
@@ -57,7 +40,6 @@ describe("an owner", () => {
       .getByRole("table", { name: "Invitations" })
       .getByRole("row", { name: /developer@roles/ });
     await expectVisible(row.getByRole("cell", { name: "Developer", exact: true }));
-    expect(pageErrors).toEqual([]);
   });
 
   it("changes a member's role, whose open page then shows what the new one may do", async () => {
@@ -76,8 +58,7 @@ describe("an owner", () => {
 
   it("confirms a change of their own role", async () => {
     const leaving = await withRole("owner");
-    const { page } = await openTab(app, { user: leaving });
-    await page.goto("/members");
+    const { page } = await visit(app, "/members", { user: leaving });
     await chooseRole(page, leaving, /^Dispatcher/);
     const dialog = page.getByRole("dialog", { name: "Give up your role?" });
     await dialog.getByRole("button", { name: "Cancel" }).click();
@@ -98,8 +79,7 @@ it.each<[UserRole, { links: string[]; edits: boolean; views: boolean; refused: s
   ["dispatcher", { links: [], edits: true, views: true, refused: ["/integrations/keys", "/audit"] }],
   ["viewer", { links: [], edits: false, views: false, refused: ["/integrations/requests", "/simulator"] }],
 ])("a %s sees only what the role may do", async (role, { links, edits, views, refused }) => {
-  const { page, pageErrors } = await openTab(app, { user: await withRole(role) });
-  await page.goto("/jobs");
+  const { page } = await visit(app, "/jobs", { user: await withRole(role) });
   await expectVisible(page.getByRole("link", { name: "ROLE-1" }));
   const navigation = page.getByRole("navigation", { name: "Main" });
   expect((await navigation.getByRole("link").allInnerTexts()).toSorted()).toEqual(
@@ -115,12 +95,11 @@ it.each<[UserRole, { links: string[]; edits: boolean; views: boolean; refused: s
     await page.goto(path);
     await expectVisible(page.getByText(new RegExp(`Your role in .* is ${role}. An owner can`)));
   }
-  expect(pageErrors).toEqual([]);
 });
 
 it("a developer changes jobs in test mode only", async () => {
-  const { agent, testNumber, liveNumber } = await createTwoModes(app);
-  const user = await createTestUser(app, { organizationId: agent.id, role: "developer" });
+  const { agent: own, testNumber, liveNumber } = await createTwoModes(app);
+  const user = await createTestUser(app, { organizationId: own.id, role: "developer" });
   const { page } = await visit(app, `/jobs/${liveNumber}`, { user });
   await expectVisible(page.getByRole("heading", { name: "History" }));
   expect(await page.getByRole("button", { name: "Edit" }).count()).toBe(0);

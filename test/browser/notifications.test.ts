@@ -1,24 +1,15 @@
 /** A user chooses notifications, saves a webhook after confirming their identity, and sends a test to it. */
-import { expect, it, onTestFinished, vi } from "vitest";
+import { expect, it } from "vitest";
 import { sql } from "../../src/core/postgres/sql.ts";
-import { createTestUser } from "../support/accounts/session-client.ts";
+import { createAgent } from "../support/browser/console.fixture.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  expectVisible,
-  openTab,
-} from "../support/browser/tabs.ts";
+import { expectVisible, openTab } from "../support/browser/tabs.ts";
 import { startTestReceiver } from "../support/webhooks/receiver.ts";
-
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
 it("an owner chooses the late list, saves a webhook, and sees what a test returned", async () => {
   const app = await startConsole();
-  const receiver = await startTestReceiver({ respond: () => ({ status: 404, body: "no_service" }) });
-  onTestFinished(() => receiver[Symbol.asyncDispose]());
-  const { id } = await app.createOrganization("agent");
-  const user = await createTestUser(app, { organizationId: id, role: "owner" });
+  await using receiver = await startTestReceiver({ respond: () => ({ status: 404, body: "no_service" }) });
+  const { user } = await createAgent(app);
   const { page, pageErrors } = await openTab(app, { user });
   await page.goto("/");
   await page.getByRole("link", { name: "Notifications" }).click();

@@ -1,27 +1,19 @@
 /** From requesting an account to a working key and webhook, by keyboard alone. */
-import { beforeAll, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { toTypedId } from "../../src/core/ids.ts";
 import { VALID_PASSWORD } from "../support/accounts/session-client.ts";
-import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
-import type { SharedApp } from "../support/app/shared-app.ts";
+import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
 import * as journey from "../support/browser/onboarding-flow.ts";
 import { createKeyboardUser } from "../support/browser/page-user.ts";
 import { startWorkingConsole } from "../support/browser/shared-console.ts";
-import { BROWSER_START_TIMEOUT_MS, BROWSER_TIMEOUT_MS, openTab } from "../support/browser/tabs.ts";
+import { openTab } from "../support/browser/tabs.ts";
 import { eventually } from "../support/eventually.ts";
-import type { TestSmtpServer } from "../support/smtp-server.ts";
 import { startTestReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
 
-vi.setConfig({ testTimeout: 2 * BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
+vi.setConfig({ testTimeout: 240_000 });
 
-let app: SharedApp;
-let mails: TestSmtpServer;
-let operator: SignedInTestUser;
-
-beforeAll(async () => {
-  ({ app, mails } = await startWorkingConsole());
-  operator = await createSignedInUser(app, null);
-});
+const { app, mails } = await startWorkingConsole();
+const operator = await createSignedInUser(app, null);
 
 it("gives a new partner access, a key, a webhook and a first changed job by the keyboard alone", async () => {
   await using receiver = await startTestReceiver({ respond: () => ({ body: "Thank you" }) });

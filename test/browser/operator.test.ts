@@ -1,29 +1,20 @@
 /** An operator's pages about organisations and tasks. */
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { toTypedId } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
-import type { SharedApp } from "../support/app/shared-app.ts";
 import { findPageProblems } from "../support/browser/axe.ts";
 import { startConsole, startWorkingConsole } from "../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  expectVisible,
-  openTab,
-} from "../support/browser/tabs.ts";
+import { expectVisible, openTab } from "../support/browser/tabs.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
-
-let app: SharedApp;
+const app = await startConsole();
 let operator: TestUser;
 let agent: TestOrganization;
 let owner: SignedInTestUser;
 
 beforeAll(async () => {
-  app = await startConsole();
   operator = await createTestUser(app, { organizationId: null, role: "operator" });
   agent = await app.createOrganization("agent");
   owner = await createSignedInUser(app, agent.id);

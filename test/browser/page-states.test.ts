@@ -1,32 +1,21 @@
 /** Error and access-denied states, and signing in. */
 import type { Page } from "playwright-core";
-import { beforeAll, describe, expect, it, afterAll, vi } from "vitest";
+import { beforeAll, describe, expect, it, afterAll } from "vitest";
 import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
 import { findPageProblems } from "../support/browser/axe.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  expectVisible,
-  PHONE,
-  openTab,
-  type Tab,
-} from "../support/browser/tabs.ts";
+import { expectVisible, PHONE, openTab, type Tab } from "../support/browser/tabs.ts";
 import { createMouseUser } from "../support/browser/page-user.ts";
 import { startAppInstance, type AppInstance } from "../support/app/app-instance.ts";
 import { totpCode } from "../support/accounts/totp.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
-import type { SharedApp } from "../support/app/shared-app.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
-
-let app: SharedApp;
+const app = await startConsole();
 let agent: TestOrganization;
 let owner: TestUser;
 let member: TestUser;
 
 beforeAll(async () => {
-  app = await startConsole();
   agent = await app.createOrganization("agent");
   owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
   member = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });

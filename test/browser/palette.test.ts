@@ -1,33 +1,16 @@
 /** The palette, and the keys of lists. */
 import type { Page } from "playwright-core";
-import { beforeAll, expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { toTypedId } from "../../src/core/ids.ts";
 import { createTestUser } from "../support/accounts/session-client.ts";
-import type { TestOrganization } from "../support/app/app.fixture.ts";
-import type { SharedApp } from "../support/app/shared-app.ts";
 import { findPageProblems } from "../support/browser/axe.ts";
+import { createAgent } from "../support/browser/console.fixture.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  expectVisible,
-  openTab,
-  PHONE,
-  type Tab,
-} from "../support/browser/tabs.ts";
+import { expectVisible, PHONE, visit } from "../support/browser/tabs.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
-
-let app: SharedApp;
-let agent: TestOrganization;
-beforeAll(async () => {
-  app = await startConsole();
-  agent = await app.createOrganization("agent");
-});
-
-async function openAs(role: "owner" | "viewer"): Promise<Tab> {
-  return await openTab(app, { user: await createTestUser(app, { organizationId: agent.id, role }) });
-}
+const app = await startConsole();
+const { agent, user: owner } = await createAgent(app);
+const viewer = await createTestUser(app, { organizationId: agent.id, role: "viewer" });
 
 const palette = (page: Page) => page.getByRole("dialog", { name: "Search and actions" });
 const field = (page: Page) => palette(page).getByRole("combobox");
@@ -46,8 +29,7 @@ it("goes to a job by its number, id or name, to a page, and to the dialog of an 
   const name = `Priya ${Date.now()}`;
   const jobs = [{ patch: { recipient_name: name } }, {}];
   const [number = "", second = ""] = await app.createJobs(agent, jobs);
-  const { page, pageErrors } = await openAs("owner");
-  await page.goto("/");
+  const { page } = await visit(app, "/", { user: owner });
   await expectVisible(heading(page, "Dashboard"));
   await choose(page, number, new RegExp(`^${number}`));
   await expectVisible(heading(page, number));
@@ -78,16 +60,13 @@ it("goes to a job by its number, id or name, to a page, and to the dialog of an 
   expect(await palette(page).count()).toBe(0);
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "hidden" });
-  expect(pageErrors).toEqual([]);
 });
 
 it("offers only what the role may open and do, and sends no secret", async () => {
   await app.createJobs(agent, [{}]);
-  const { page, pageErrors } = await openAs("viewer");
+  const { page } = await visit(app, "/", { user: viewer, viewport: PHONE });
   const sent: string[] = [];
   page.on("request", (request) => void sent.push(request.postData() ?? ""));
-  await page.setViewportSize(PHONE);
-  await page.goto("/");
   await page.getByRole("button", { name: "Search", exact: true }).click();
   await expectVisible(option(page, "Sign out"));
   const offered = await palette(page).getByRole("option").allInnerTexts();
@@ -119,13 +98,11 @@ it("offers only what the role may open and do, and sends no secret", async () =>
   await expectVisible(option(page, /^Search jobs for/));
   await expect.poll(() => sent.some((body) => body.includes(`"text":"jobs"`))).toBe(true);
   expect(sent.filter((body) => /secret|whe_|org_0/i.test(body))).toEqual([]);
-  expect(pageErrors).toEqual([]);
 });
 
 it("shows no answer to an older text", async () => {
   const [first = "", second = ""] = await app.createJobs(agent, [{}, {}]);
-  const { page } = await openAs("viewer");
-  await page.goto("/");
+  const { page } = await visit(app, "/", { user: viewer });
   await expectVisible(heading(page, "Dashboard"));
   const old = Promise.withResolvers<void>();
   const answered: string[] = [];
@@ -151,13 +128,12 @@ it("shows no answer to an older text", async () => {
 });
 
 it("moves, selects, opens and searches in a list by keys, but not while the user types", async () => {
-  const own = await app.createOrganization("agent");
-  const user = await createTestUser(app, { organizationId: own.id, role: "dispatcher" });
-  const numbers = (await app.createJobs(own, [{}, {}, {}])).toSorted();
+  const created = await createAgent(app, { role: "dispatcher", jobs: [{}, {}, {}] });
+  const numbers = created.numbers.toSorted();
   // Too narrow for a job next to the list.
-  const { page, pageErrors } = await openTab(app, { user, viewport: { width: 1100, height: 800 } });
+  const viewport = { width: 1100, height: 800 };
+  const { page } = await visit(app, "/jobs?sort=marking_number", { user: created.user, viewport });
   const focused = async () => await page.evaluate(() => document.activeElement?.textContent);
-  await page.goto("/jobs?sort=marking_number");
   await expectVisible(page.getByText("3 jobs in total"));
   const bar = page.getByRole("region", { name: "Selected jobs" });
 
@@ -178,12 +154,10 @@ it("moves, selects, opens and searches in a list by keys, but not while the user
   await page.keyboard.press("j");
   await page.keyboard.press("Enter");
   await expectVisible(heading(page, numbers[0]!));
-  expect(pageErrors).toEqual([]);
 });
 
 it("shows the keys, and turns single keys off for this browser", async () => {
-  const { page, pageErrors } = await openAs("viewer");
-  await page.goto("/jobs");
+  const { page } = await visit(app, "/jobs", { user: viewer });
   await expectVisible(heading(page, "Jobs"));
   await page.keyboard.press("?");
   const dialog = page.getByRole("dialog", { name: "Keyboard shortcuts" });
@@ -202,5 +176,4 @@ it("shows the keys, and turns single keys off for this browser", async () => {
   await option(page, "Keyboard shortcuts").click();
   await expectVisible(dialog);
   await expect.poll(() => dialog.getByRole("switch", { name: "Single keys" }).isChecked()).toBe(false);
-  expect(pageErrors).toEqual([]);
 });

@@ -1,30 +1,21 @@
 /** Passkeys in the console, with Chromium's virtual authenticator. */
 import type { CDPSession, Page } from "playwright-core";
-import { beforeAll, expect, it, vi } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
 import { ACCOUNT_ENV } from "../support/accounts/mails.ts";
 import { startAppInstance } from "../support/app/app-instance.ts";
 import type { TestOrganization } from "../support/app/app.fixture.ts";
-import type { SharedApp } from "../support/app/shared-app.ts";
 import { findPageProblems } from "../support/browser/axe.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  expectVisible,
-  openTab,
-} from "../support/browser/tabs.ts";
+import { expectVisible, openTab } from "../support/browser/tabs.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
-
-let app: SharedApp;
+const app = await startConsole();
 let agent: TestOrganization;
 /** Browsers allow no passkeys for an IP address. */
 let url: string;
 
 beforeAll(async () => {
-  app = await startConsole();
   agent = await app.createOrganization("agent");
   url = localhost(app.url);
 });

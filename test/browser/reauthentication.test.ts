@@ -1,6 +1,6 @@
 /** "Confirm it's you": the dialog for actions that need the password again, by keyboard alone. */
 import type { Locator, Page } from "playwright-core";
-import { beforeAll, expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { sql } from "../../src/core/postgres/sql.ts";
 import {
   createTestUser,
@@ -10,26 +10,11 @@ import {
 } from "../support/accounts/session-client.ts";
 import { findPageProblems } from "../support/browser/axe.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  browserCookies,
-  expectVisible,
-  openTab,
-} from "../support/browser/tabs.ts";
+import { browserCookies, expectFocus, expectVisible, openTab, visit } from "../support/browser/tabs.ts";
 import { createKeyboardUser, type PageUser } from "../support/browser/page-user.ts";
-import type { TestOrganization } from "../support/app/app.fixture.ts";
-import type { SharedApp } from "../support/app/shared-app.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
-
-let app: SharedApp;
-let agent: TestOrganization;
-
-beforeAll(async () => {
-  app = await startConsole();
-  agent = await app.createOrganization("agent");
-});
+const app = await startConsole();
+const agent = await app.createOrganization("agent");
 
 interface Stale {
   page: Page;
@@ -96,8 +81,7 @@ it("accepts a recovery code, after which two-factor authentication is turned off
 
 it("signs in again over the page if the session ended, and keeps what was typed", async () => {
   const owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
-  const { page } = await openTab(app, { user: owner });
-  await page.goto("/integrations/keys");
+  const { page } = await visit(app, "/integrations/keys", { user: owner }, /401 .*\/graphql/);
   // A request still in flight would ask the user again after the sign-in.
   await expectVisible(page.getByRole("row").nth(1));
   await page.getByRole("button", { name: "Create API key" }).first().click();
@@ -132,8 +116,4 @@ async function staleTwoFactor(opener: string, actionLabel: string) {
     action,
     dialog: page.getByRole("dialog", { name: "Confirm it’s you" }),
   };
-}
-
-async function expectFocus(element: Locator): Promise<void> {
-  await element.and(element.page().locator(":focus")).waitFor();
 }

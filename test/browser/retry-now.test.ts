@@ -1,18 +1,11 @@
 /** "Retry now" on the page of an endpoint whose receiver was down. The console of the tests has no worker that sends. */
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { fromTypedId } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { createTestUser } from "../support/accounts/session-client.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  expectVisible,
-  openTab,
-} from "../support/browser/tabs.ts";
+import { expectVisible, openTab } from "../support/browser/tabs.ts";
 import { UNREACHABLE_URL } from "../support/webhooks/endpoint.fixture.ts";
-
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
 it("makes retries due, and the page no longer shows a later attempt", async () => {
   const app = await startConsole();

@@ -1,33 +1,21 @@
 /** The dialogs that also revoke what a key created, or what a member leaves. */
 import type { Locator, Page } from "playwright-core";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { emulateScheme, findPageProblems } from "../support/browser/axe.ts";
+import { createAgent } from "../support/browser/console.fixture.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  expectVisible,
-  openTab,
-  PHONE,
-} from "../support/browser/tabs.ts";
+import { expectVisible, visit, PHONE } from "../support/browser/tabs.ts";
 import { queryData } from "../support/graphql/client.ts";
 import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
-import type { SharedApp } from "../support/app/shared-app.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
-
-let app: SharedApp;
-
-beforeAll(async () => {
-  app = await startConsole();
-});
+const app = await startConsole();
 
 const CREATE = "mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) { secret } }";
 
 /** An owner with the key "Till", which created the key "Till backup", and an invitation; and another owner. */
 async function leavingOwner(): Promise<{ owner: SignedInTestUser; leaving: SignedInTestUser }> {
-  const { id } = await app.createOrganization("agent");
-  const [owner, leaving] = [await createSignedInUser(app, id), await createSignedInUser(app, id)];
+  const { agent, user: owner } = await createAgent(app);
+  const leaving = await createSignedInUser(app, agent.id);
   const { createApiKey } = await leaving.queryData(CREATE, {
     input: { name: "Till", scopes: ["JOBS_READ", "KEYS_MANAGE"] },
   });
@@ -39,8 +27,7 @@ async function leavingOwner(): Promise<{ owner: SignedInTestUser; leaving: Signe
 }
 
 async function open(owner: SignedInTestUser, path: string, row: string, item: RegExp) {
-  const { page } = await openTab(app, { user: owner });
-  await page.goto(path);
+  const { page } = await visit(app, path, { user: owner });
   await page.getByRole("button", { name: `Actions for ${row}`, exact: true }).click();
   await page.getByRole("menuitem", { name: item }).click();
   return { page, dialog: page.getByRole("dialog") };

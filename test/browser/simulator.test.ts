@@ -1,6 +1,5 @@
 /** The simulator of test mode: creates jobs, runs them, and shows their history and deliveries. */
-import { beforeAll, describe, expect, it, vi } from "vitest";
-import type { SharedApp } from "../support/app/shared-app.ts";
+import { describe, expect, it } from "vitest";
 import { findPageProblems } from "../support/browser/axe.ts";
 import { startWorkingConsole } from "../support/browser/shared-console.ts";
 import {
@@ -12,15 +11,10 @@ import {
   openSimulator,
   panel,
 } from "../support/browser/simulator.ts";
-import { BROWSER_START_TIMEOUT_MS, BROWSER_TIMEOUT_MS, expectVisible } from "../support/browser/tabs.ts";
+import { expectVisible } from "../support/browser/tabs.ts";
 import { startTestReceiver } from "../support/webhooks/receiver.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
-
-let app: SharedApp;
-beforeAll(async () => {
-  ({ app } = await startWorkingConsole());
-});
+const { app } = await startWorkingConsole();
 
 it("creates jobs, runs one, and shows its history and deliveries", { tags: "long" }, async () => {
   const owner = await createOwner(app);

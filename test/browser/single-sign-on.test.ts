@@ -1,36 +1,21 @@
 /** Single sign-on in the console: connecting a provider, signing in with it, and confirming the identity. */
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sql } from "../../src/core/postgres/sql.ts";
-import { createTestUser } from "../support/accounts/session-client.ts";
 import { CLIENT, startOidcProvider } from "../support/accounts/identity-provider.ts";
 import { ACCOUNT_ENV, extractLinkToken, waitForMail } from "../support/accounts/mails.ts";
-import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
 import { SET } from "../support/accounts/sso.fixture.ts";
 import { startAppInstance } from "../support/app/app-instance.ts";
-import type { SharedApp } from "../support/app/shared-app.ts";
 import { findPageProblems } from "../support/browser/axe.ts";
+import { createAgent } from "../support/browser/console.fixture.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  expectVisible,
-  openTab,
-} from "../support/browser/tabs.ts";
+import { expectVisible, openTab, visit } from "../support/browser/tabs.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
-
-let app: SharedApp;
-let idp: Awaited<ReturnType<typeof startOidcProvider>>;
-
-beforeAll(async () => {
-  app = await startConsole();
-  idp = await startOidcProvider();
-});
+const app = await startConsole();
+const idp = await startOidcProvider();
 afterAll(() => idp[Symbol.asyncDispose]());
 
 it("connects a provider, signs in with it, and confirms the identity there", async () => {
-  const agent = await app.createOrganization("agent");
-  const owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
+  const { agent, user: owner } = await createAgent(app);
   const domain = `${owner.id.slice(-12)}.example`;
   const email = `owner@${domain}`;
   await app.database.query(sql`update user_account set email = ${email} where id = ${owner.id}::uuid`);
@@ -79,8 +64,7 @@ describe("an invitation", () => {
   let url: string;
   let email: string;
   beforeAll(async () => {
-    const agent = await app.createOrganization("agent");
-    const owner = await createSignedInUser(app, agent.id);
+    const { agent, user: owner } = await createAgent(app);
     const domain = `${agent.id.slice(-12)}.example`;
     email = `new@${domain}`;
     const connection = { issuer: idp.url, clientId: CLIENT.id, clientSecret: CLIENT.secret, domain };
@@ -102,8 +86,7 @@ describe("an invitation", () => {
     const client = { OIDC_ISSUER: idp.url, OIDC_CLIENT_ID: CLIENT.id, OIDC_CLIENT_SECRET: CLIENT.secret };
     const env = { ...ACCOUNT_ENV, ...client, SSO_ONLY: "all", WEBHOOK_ALLOW_PRIVATE: "on" };
     await using strict = await startAppInstance(app.databaseUrl, env);
-    const { page } = await openTab(strict);
-    await page.goto(url);
+    const { page } = await visit(strict, url);
     await expectVisible(page.getByRole("button", button));
     expect(await page.getByLabel("Your name").count()).toBe(0);
     expect(await findPageProblems(page)).toEqual([]);
@@ -127,8 +110,7 @@ describe("an invitation", () => {
 });
 
 it("explains why single sign-on failed, and no other code of a link", async () => {
-  const { page } = await openTab(app);
-  await page.goto("/sign-in?error=sso_cancelled");
+  const { page } = await visit(app, "/sign-in?error=sso_cancelled");
   await expectVisible(page.getByText("You cancelled the sign-in at your identity provider."));
   await page.goto("/sign-in?error=Call%200800%20for%20help");
   await expectVisible(page.getByText("Your identity provider sent an answer that we can’t accept."));

@@ -1,7 +1,7 @@
 /** The tasks of people in the console, and the most steps that each may take from its first page. */
 import { Readable } from "node:stream";
 import type { Page } from "playwright-core";
-import { beforeAll, expect, it, onTestFinished, vi } from "vitest";
+import { beforeAll, expect, it, onTestFinished } from "vitest";
 import { addDays, today } from "../../src/console/pages/jobs/job.due.ts";
 import { fromTypedId, newUuid } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
@@ -11,29 +11,20 @@ import { createSignedInUser, type SignedInTestUser } from "../support/accounts/s
 import { expectData } from "../support/app/assertions.ts";
 import type { TestJob, TestOrganization } from "../support/app/app.fixture.ts";
 import { getJob } from "../support/app/job-client.ts";
-import type { SharedApp } from "../support/app/shared-app.ts";
 import { requestAccount } from "../support/browser/console.fixture.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
 import { limitSteps } from "../support/browser/steps.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  expectVisible,
-  openTab,
-} from "../support/browser/tabs.ts";
+import { expectVisible, openTab } from "../support/browser/tabs.ts";
 import { eventually } from "../support/eventually.ts";
 import { queryData } from "../support/graphql/client.ts";
 import { UNREACHABLE_URL } from "../support/webhooks/endpoint.fixture.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
-
 const TODAY = today();
 const YESTERDAY = addDays(TODAY, -1);
 
-let app: SharedApp;
+const app = await startConsole();
 let operator: SignedInTestUser;
 beforeAll(async () => {
-  app = await startConsole();
   operator = await createSignedInUser(app, null);
 });
 

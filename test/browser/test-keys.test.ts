@@ -1,23 +1,14 @@
 /** Creating a test key in the console. */
-import { beforeAll, expect, it, vi } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
-import type { SharedApp } from "../support/app/shared-app.ts";
 import { findPageProblems } from "../support/browser/axe.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  expectVisible,
-  openTab,
-} from "../support/browser/tabs.ts";
+import { expectVisible, openTab } from "../support/browser/tabs.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
-
-let app: SharedApp;
+const app = await startConsole();
 let owner: TestUser;
 
 beforeAll(async () => {
-  app = await startConsole();
   const agent = await app.createOrganization("agent");
   owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
 });

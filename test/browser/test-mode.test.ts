@@ -1,31 +1,21 @@
 /** The console's switch between live and test mode. */
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { scopes } from "../../src/api-keys/api.ts";
 import { toTypedId } from "../../src/core/ids.ts";
 import { createTestUser } from "../support/accounts/session-client.ts";
 import type { SignedInTestUser } from "../support/accounts/signed-in-user.ts";
-import type { SharedApp } from "../support/app/shared-app.ts";
 import { graphql } from "../support/graphql/client.ts";
 import { findPageProblems } from "../support/browser/axe.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
-import { BAND, createTwoModes, switchTo, visit } from "../support/browser/test-mode.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  DESKTOP,
-  expectVisible,
-  PHONE,
-} from "../support/browser/tabs.ts";
+import { BAND, createTwoModes, switchTo } from "../support/browser/test-mode.ts";
+import { DESKTOP, expectVisible, PHONE, visit } from "../support/browser/tabs.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
-
-let app: SharedApp;
+const app = await startConsole();
 let owner: SignedInTestUser;
 let liveNumber: string;
 let testNumber: string;
 
 beforeAll(async () => {
-  app = await startConsole();
   ({ owner, liveNumber, testNumber } = await createTwoModes(app));
 });
 

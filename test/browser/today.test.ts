@@ -1,21 +1,12 @@
 /** A dispatcher's day: the numbers of today and the lists that they link to, and the filters by day and contractor. */
 import type { Page } from "playwright-core";
-import { beforeAll, beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { addDays, today } from "../../src/console/pages/jobs/job.due.ts";
-import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
 import { findPageProblems } from "../support/browser/axe.ts";
+import { createAgent } from "../support/browser/console.fixture.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  PHONE,
-  expectVisible,
-  openTab,
-} from "../support/browser/tabs.ts";
+import { PHONE, expectVisible, openTab } from "../support/browser/tabs.ts";
 import type { TestJob, TestOrganization } from "../support/app/app.fixture.ts";
-import type { SharedApp } from "../support/app/shared-app.ts";
-
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
 const day = today();
 const job = (normalized_status: string, due: number, others: TestJob = {}): TestJob => ({
@@ -23,19 +14,15 @@ const job = (normalized_status: string, due: number, others: TestJob = {}): Test
   patch: { normalized_status, scheduled_date: addDays(day, due) },
 });
 
-let app: SharedApp;
+const app = await startConsole();
 let agent: TestOrganization;
 let contractor: TestOrganization;
-let owner: TestUser;
 let page: Page;
 
-beforeAll(async () => {
-  app = await startConsole();
-});
 beforeEach(async () => {
-  agent = await app.createOrganization("agent");
+  const created = await createAgent(app);
+  agent = created.agent;
   contractor = await app.createOrganization("contractor");
-  owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
   await app.createJobs(agent, [
     job("pending", 0, { contractor }),
     job("in_transit", 0, { contractor }),
@@ -48,7 +35,7 @@ beforeEach(async () => {
     job("completed", -1),
     job("pending", 1, { markingNumber: `TOMORROW-${agent.id}`, providerStatus: "DEX03" }),
   ]);
-  ({ page } = await openTab(app, { user: owner }));
+  ({ page } = await openTab(app, { user: created.user }));
 });
 
 const numbers = () => page.getByRole("list", { name: "Jobs of today" }).getByRole("link");

@@ -1,34 +1,20 @@
 /** Checks every page of the console in all its states with axe, on a phone, a tablet and a desktop, in light and dark. */
 import type { Page, Route } from "playwright-core";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { addDays, today } from "../../../src/console/pages/jobs/job.due.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { createTestUser } from "../../support/accounts/session-client.ts";
 import type { TestOrganization } from "../../support/app/app.fixture.ts";
 import { emulateScheme, findPageProblems } from "../../support/browser/axe.ts";
-import type { ConsoleFixture } from "../../support/browser/console.fixture.ts";
 import { openAs, visits } from "../../support/browser/console-pages.ts";
 import { startConsoleFixture, startWorkingConsole } from "../../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  DESKTOP,
-  openTab,
-  PHONE,
-  TABLET,
-  type Tab,
-} from "../../support/browser/tabs.ts";
+import { DESKTOP, openTab, PHONE, TABLET, type Tab } from "../../support/browser/tabs.ts";
 import { UNREACHABLE_URL } from "../../support/webhooks/endpoint.fixture.ts";
-
-vi.setConfig({ testTimeout: 2 * BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
 /** The console of the fixture has no MongoDB: its page of tasks says so, and the browser logs the response. */
 const NO_MONGODB = /503 .*\/operator\/agenda\/tasks\)$/;
 
-let fixture: ConsoleFixture;
-beforeAll(async () => {
-  fixture = await startConsoleFixture();
-});
+const fixture = await startConsoleFixture();
 
 async function findProblems({ page, pageErrors }: Tab, viewports = [DESKTOP, TABLET, PHONE]) {
   const problems: string[] = [];

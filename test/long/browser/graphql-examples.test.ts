@@ -2,25 +2,17 @@
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { ensureDemo } from "../../../src/dev/demo/demo.ts";
-import { startTestApp, type TestApp } from "../../support/app/app.fixture.ts";
+import { startTestApp } from "../../support/app/app.fixture.ts";
 import { openGraphiql, openRecordingTab, readQuery, readVariables } from "../../support/browser/graphiql.ts";
 import { prepareBrowser } from "../../support/browser/shared-console.ts";
-import { BROWSER_START_TIMEOUT_MS, BROWSER_TIMEOUT_MS } from "../../support/browser/tabs.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
-
-let app: TestApp;
-let key: string;
-
-beforeAll(async () => {
-  await prepareBrowser();
-  app = await startTestApp({ WAYMARK_ROLE: "api" });
-  await using folder = await mkdtempDisposable(join(tmpdir(), "waymark-examples-"));
-  key = (await ensureDemo({ ...app, dataDir: folder.path }))?.agent ?? "";
-  return () => app[Symbol.asyncDispose]();
-});
+await prepareBrowser();
+const app = await startTestApp({ WAYMARK_ROLE: "api" });
+await using folder = await mkdtempDisposable(join(tmpdir(), "waymark-examples-"));
+const key = (await ensureDemo({ ...app, dataDir: folder.path }))?.agent ?? "";
+afterAll(() => app[Symbol.asyncDispose]());
 
 describe("the examples", () => {
   it("open in GraphiQL with their operation and variables, and run nothing", async () => {

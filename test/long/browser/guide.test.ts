@@ -1,25 +1,11 @@
 /** The guide in a browser: accessibility, search, language tabs and the colour scheme. */
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { findPageProblems } from "../../support/browser/axe.ts";
 import { startConsole } from "../../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  DESKTOP,
-  expectVisible,
-  openTab,
-  PHONE,
-  type Tab,
-} from "../../support/browser/tabs.ts";
-import type { SharedApp } from "../../support/app/shared-app.ts";
+import { DESKTOP, expectVisible, openTab, PHONE, type Tab } from "../../support/browser/tabs.ts";
 import { guidePaths } from "../../support/docs/guide-pages.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
-
-let app: SharedApp;
-beforeAll(async () => {
-  app = await startConsole();
-});
+const app = await startConsole();
 
 async function open(path: string, viewport = DESKTOP): Promise<Tab> {
   const tab = await openTab(app, { viewport });

@@ -3,41 +3,30 @@ import { mkdtempDisposable, readdir, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page, Request } from "playwright-core";
-import { beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { encodeCursor } from "../../../src/core/cursor.ts";
 import { startAppInstance } from "../../support/app/app-instance.ts";
-import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
+import { startTestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
 import { expectData } from "../../support/app/assertions.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
 import { patchJob } from "../../support/app/job-client.ts";
 import { startFaultProxy } from "../../support/database/fault-proxy.ts";
 import { findPageProblems } from "../../support/browser/axe.ts";
 import { prepareBrowser, sharedBrowser } from "../../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  DESKTOP,
-  expectVisible,
-  PHONE,
-} from "../../support/browser/tabs.ts";
+import { DESKTOP, expectVisible, PHONE } from "../../support/browser/tabs.ts";
 import { kitFolder, runNpm, type RunningKit } from "../../support/clients/starter-kit.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { freePort } from "../../support/free-port.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
-
 const folder = kitFolder("dashboard");
 const THIRTY_ONE_DAYS_MS = 31 * 24 * 60 * 60 * 1_000;
 
-let app: TestApp;
+await prepareBrowser();
+const app = await startTestApp({ WAYMARK_ROLE: "api" });
 let agent: TestOrganization;
 let numbers: string[];
 
-beforeAll(async () => {
-  await prepareBrowser();
-  app = await startTestApp({ WAYMARK_ROLE: "api" });
-  return () => app[Symbol.asyncDispose]();
-});
+afterAll(() => app[Symbol.asyncDispose]());
 beforeEach(async () => {
   agent = await app.createOrganization("agent");
   numbers = await app.createJobs(agent, [

@@ -1,41 +1,18 @@
 /** Empty states and password fields. */
-import { beforeAll, describe, expect, it, vi } from "vitest";
-import { createTestUser, type TestUser } from "../../support/accounts/session-client.ts";
+import { describe, expect, it } from "vitest";
+import { createTestUser } from "../../support/accounts/session-client.ts";
+import { createAgent } from "../../support/browser/console.fixture.ts";
 import { startConsole } from "../../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  expectVisible,
-  openTab,
-  type Tab,
-} from "../../support/browser/tabs.ts";
+import { expectVisible, openTab } from "../../support/browser/tabs.ts";
 import { headingInGuide } from "../../support/docs/guide-pages.ts";
-import type { TestOrganization } from "../../support/app/app.fixture.ts";
-import type { SharedApp } from "../../support/app/shared-app.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
-
-let app: SharedApp;
-let agent: TestOrganization;
-let owner: TestUser;
-let member: TestUser;
-
-beforeAll(async () => {
-  app = await startConsole();
-  agent = await app.createOrganization("agent");
-  owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
-  member = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
-  await app.createJobs(agent, [{ markingNumber: "STATE-1" }, { markingNumber: "STATE-2" }]);
-});
-
-async function openAs(user?: TestUser): Promise<Tab> {
-  return await openTab(app, user && { user });
-}
+const app = await startConsole();
+const { user: member } = await createAgent(app, { role: "dispatcher", jobs: [{}] });
 
 it("a new organisation sees on each page what will appear there and what to do next", async () => {
   const { id } = await app.organizations.create({ name: "New Couriers", type: "contractor" });
   const user = await createTestUser(app, { organizationId: id, role: "owner" });
-  const { page } = await openAs(user);
+  const { page } = await openTab(app, { user });
   await page.goto("/members");
   await expectVisible(page.getByRole("heading", { level: 1, name: "Members" }));
   for (const [path, title, guide, action] of [
@@ -67,7 +44,7 @@ it("a new organisation sees on each page what will appear there and what to do n
 });
 
 it("short lists that are empty link the guide", async () => {
-  const { page } = await openAs(member);
+  const { page } = await openTab(app, { user: member });
   await page.goto("/");
   for (const [name, text] of [
     ["Due today", "No open jobs are due today."],
@@ -89,7 +66,7 @@ describe("a password field", () => {
   ])(
     "is masked until revealed, marked for password managers, and accepts pasted text: %s, %s",
     async (path, label, autocomplete) => {
-      const { page, context } = await openAs(path === "/sign-in" ? undefined : owner);
+      const { page, context } = await openTab(app, path === "/sign-in" ? {} : { user: member });
       await page.goto(path);
       const field = page.getByLabel(label, { exact: true });
       await expectVisible(field);

@@ -1,7 +1,6 @@
 /** The simulator: runs, deliveries, errors, the keyboard, and its states with axe. */
 import type { Page } from "playwright-core";
-import { beforeAll, describe, expect, it, vi } from "vitest";
-import type { SharedApp } from "../../support/app/shared-app.ts";
+import { describe, expect, it } from "vitest";
 import { emulateScheme, findPageProblems } from "../../support/browser/axe.ts";
 import { createKeyboardUser } from "../../support/browser/page-user.ts";
 import { startWorkingConsole } from "../../support/browser/shared-console.ts";
@@ -14,21 +13,10 @@ import {
   openSimulator,
   panel,
 } from "../../support/browser/simulator.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  DESKTOP,
-  PHONE,
-  expectVisible,
-} from "../../support/browser/tabs.ts";
+import { DESKTOP, PHONE, expectVisible } from "../../support/browser/tabs.ts";
 import { startTestReceiver } from "../../support/webhooks/receiver.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
-
-let app: SharedApp;
-beforeAll(async () => {
-  ({ app } = await startWorkingConsole());
-});
+const { app } = await startWorkingConsole();
 
 async function problemsOf(page: Page, state: string): Promise<string[]> {
   const problems: string[] = [];
@@ -37,6 +25,15 @@ async function problemsOf(page: Page, state: string): Promise<string[]> {
     problems.push(...(await findPageProblems(page)).map((problem) => `${state}, ${colorScheme}: ${problem}`));
   }
   return problems;
+}
+
+async function addStatuses(page: Page, codes: readonly string[]): Promise<void> {
+  const statuses = page.getByRole("combobox", { name: "Statuses" });
+  for (const code of codes) {
+    await statuses.fill(code);
+    await statuses.press("Enter");
+  }
+  await statuses.press("Escape");
 }
 
 it.each([
@@ -58,12 +55,7 @@ it.each([
   await page.reload();
   const run = panel(page, "Run a job");
   await choose(page, "Path", "Own list of statuses");
-  const statuses = run.getByRole("combobox", { name: "Statuses" });
-  for (const code of ["failed", "in_transit"]) {
-    await statuses.fill(code);
-    await statuses.press("Enter");
-  }
-  await statuses.press("Escape");
+  await addStatuses(page, ["failed", "in_transit"]);
   problems.push(...(await problemsOf(page, "list of statuses")));
   await run.getByRole("button", { name: "Start run" }).click();
   await expectVisible(run.getByText("Run finished"));
@@ -89,14 +81,9 @@ describe("the run of a job", () => {
     const { page } = await openSimulator(app, owner);
     await choose(page, "Path", "Own list of statuses");
     const run = panel(page, "Run a job");
-    const statuses = run.getByRole("combobox", { name: "Statuses" });
     await run.getByRole("button", { name: "Start run" }).click();
     await expectVisible(run.getByText("Add at least one status."));
-    for (const code of ["failed", "in_transit", "failed"]) {
-      await statuses.fill(code);
-      await statuses.press("Enter");
-    }
-    await statuses.press("Escape");
+    await addStatuses(page, ["failed", "in_transit", "failed"]);
     await run.getByRole("button", { name: "Start run" }).click();
     await expectVisible(run.getByText("Run finished"));
     const steps = run.getByRole("list", { name: "Steps of the run" }).getByRole("listitem");

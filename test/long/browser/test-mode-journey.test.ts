@@ -4,32 +4,24 @@
  */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { beforeAll, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { verifyWebhook } from "../../../clients/typescript/src/index.ts";
-import { VALID_PASSWORD, createTestUser, type TestUser } from "../../support/accounts/session-client.ts";
-import type { SharedApp } from "../../support/app/shared-app.ts";
+import { VALID_PASSWORD, createTestUser } from "../../support/accounts/session-client.ts";
 import type { ApiResponse } from "../../support/app/app-instance.ts";
 import * as journey from "../../support/browser/onboarding-flow.ts";
 import { createMouseUser } from "../../support/browser/page-user.ts";
 import { startWorkingConsole } from "../../support/browser/shared-console.ts";
-import { BROWSER_START_TIMEOUT_MS, BROWSER_TIMEOUT_MS, openTab } from "../../support/browser/tabs.ts";
+import { openTab } from "../../support/browser/tabs.ts";
 import { eventually } from "../../support/eventually.ts";
-import type { TestSmtpServer } from "../../support/smtp-server.ts";
 import { startTestReceiver } from "../../support/webhooks/receiver.ts";
 
-vi.setConfig({ testTimeout: 4 * BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
+vi.setConfig({ testTimeout: 480_000 });
 
 /** Longer than the retries of a test endpoint, which take a minute. */
 const RETRIES = { timeoutMs: 150_000 };
 
-let app: SharedApp;
-let mails: TestSmtpServer;
-let operator: TestUser;
-
-beforeAll(async () => {
-  ({ app, mails } = await startWorkingConsole());
-  operator = await createTestUser(app, { organizationId: null, role: "operator" });
-});
+const { app, mails } = await startWorkingConsole();
+const operator = await createTestUser(app, { organizationId: null, role: "operator" });
 
 it("a partner drives a job and sees its webhooks fail, stop, resume and arrive", async () => {
   await using receiver = await startTestReceiver();

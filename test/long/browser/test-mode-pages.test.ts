@@ -1,34 +1,18 @@
 /** Test mode in the console: switching, the first steps, and what members and operators see. */
-import { beforeAll, expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { scopes } from "../../../src/api-keys/api.ts";
 import { fromTypedId, toTypedId } from "../../../src/core/ids.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { createTestUser } from "../../support/accounts/session-client.ts";
-import type { SignedInTestUser } from "../../support/accounts/signed-in-user.ts";
-import type { SharedApp } from "../../support/app/shared-app.ts";
 import { findPageProblems } from "../../support/browser/axe.ts";
+import { createAgent } from "../../support/browser/console.fixture.ts";
 import { startConsole } from "../../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  expectVisible,
-  PHONE,
-} from "../../support/browser/tabs.ts";
-import { BAND, createTwoModes, switchTo, visit } from "../../support/browser/test-mode.ts";
+import { expectVisible, PHONE, visit } from "../../support/browser/tabs.ts";
+import { BAND, createTwoModes, switchTo } from "../../support/browser/test-mode.ts";
 import { eventually } from "../../support/eventually.ts";
 
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
-
-let app: SharedApp;
-let owner: SignedInTestUser;
-let liveNumber: string;
-let testKey: string;
-let testNumber: string;
-
-beforeAll(async () => {
-  app = await startConsole();
-  ({ owner, liveNumber, testKey, testNumber } = await createTwoModes(app));
-});
+const app = await startConsole();
+const { owner, liveNumber, testKey, testNumber } = await createTwoModes(app);
 
 it("works by keyboard, and keeps the focus on the switch", async () => {
   const { page } = await visit(app, "/jobs", { user: owner });
@@ -41,8 +25,7 @@ it("works by keyboard, and keeps the focus on the switch", async () => {
 });
 
 it("creates the test data of an organisation with the first switch, and offers what to do next", async () => {
-  const other = await app.createOrganization("agent");
-  const user = await createTestUser(app, { organizationId: other.id, role: "owner" });
+  const { user } = await createAgent(app);
   const { page } = await visit(app, "/", { user });
   await switchTo(page, "Test");
   await expectVisible(page.getByRole("heading", { name: "No test jobs yet" }));
@@ -114,8 +97,7 @@ it("keeps the first steps away once all are done, also after a reset", async () 
 });
 
 it("tells a member that an owner must switch first", async () => {
-  const other = await app.createOrganization("agent");
-  const user = await createTestUser(app, { organizationId: other.id, role: "dispatcher" });
+  const { user } = await createAgent(app, { role: "dispatcher" });
   const { page } = await visit(app, "/", { user }, /403/);
   await switchTo(page, "Test");
   await expectVisible(page.getByText(/Ask an owner or developer to switch to test mode once/));

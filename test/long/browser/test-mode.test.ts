@@ -1,21 +1,11 @@
 /** Checks the pages of test mode with axe, on a phone and a desktop, in light and dark. */
 import type { Page } from "playwright-core";
-import { beforeAll, expect, it, vi } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { createTestUser, type TestUser } from "../../support/accounts/session-client.ts";
-import type { SharedApp } from "../../support/app/shared-app.ts";
 import { emulateScheme, findPageProblems } from "../../support/browser/axe.ts";
 import { startConsole } from "../../support/browser/shared-console.ts";
-import {
-  BROWSER_START_TIMEOUT_MS,
-  BROWSER_TIMEOUT_MS,
-  DESKTOP,
-  PHONE,
-  expectVisible,
-  openTab,
-} from "../../support/browser/tabs.ts";
+import { DESKTOP, PHONE, expectVisible, openTab } from "../../support/browser/tabs.ts";
 import { BAND, switchTo } from "../../support/browser/test-mode.ts";
-
-vi.setConfig({ testTimeout: BROWSER_TIMEOUT_MS, hookTimeout: BROWSER_START_TIMEOUT_MS });
 
 const PAGES = [
   ["/", "Dashboard"],
@@ -27,11 +17,10 @@ const PAGES = [
   ["/members", "This page belongs to live mode"],
 ] as const;
 
-let app: SharedApp;
+const app = await startConsole();
 let owner: TestUser;
 
 beforeAll(async () => {
-  app = await startConsole();
   const agent = await app.createOrganization("agent");
   owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
   await app.createJobs(agent, [{ markingNumber: "LIVE-MODE-1" }]);

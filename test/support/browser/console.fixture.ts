@@ -1,10 +1,11 @@
 /** Data for every page of the console: jobs, working and failing webhooks, users, account requests and mails. */
 import { toTypedId } from "../../../src/core/ids.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
+import type { UserRole } from "../../../src/organizations/user.entity.ts";
 import { createTestUser, createSessionClient } from "../accounts/session-client.ts";
 import { waitForMail, extractLinkToken } from "../accounts/mails.ts";
 import { createSignedInUser, type SignedInTestUser } from "../accounts/signed-in-user.ts";
-import type { TestOrganization } from "../app/app.fixture.ts";
+import type { TestJob, TestOrganization } from "../app/app.fixture.ts";
 import type { SharedApp } from "../app/shared-app.ts";
 import { startTestReceiver } from "../webhooks/receiver.ts";
 import { eventually } from "../eventually.ts";
@@ -135,6 +136,16 @@ async function fillAccounts(
     ),
   };
   return { request: pending.id, tokens };
+}
+
+/** Creates an agent with jobs, and a user of it. */
+export async function createAgent(
+  app: SharedApp,
+  { role = "owner", jobs = [] }: { role?: UserRole; jobs?: readonly TestJob[] } = {},
+) {
+  const agent = await app.createOrganization("agent");
+  const numbers = await app.createJobs(agent, jobs);
+  return { agent, numbers, user: await createSignedInUser(app, agent.id, role) };
 }
 
 /** Requests an account at a fixed e-mail address for each name, and returns the request. */

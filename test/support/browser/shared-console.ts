@@ -45,7 +45,7 @@ export async function startWorkingConsole(): Promise<WorkingConsole> {
   return await keepForWorker("working console", startWorkingApp);
 }
 
-/** Builds the site if its sources have changed, and starts the browser, in a hook instead of the first test. */
+/** Builds the site if its sources have changed, and starts the browser. */
 export async function prepareBrowser(): Promise<void> {
   await buildSite();
   await sharedBrowser();

@@ -1,14 +1,14 @@
 /** The simulator of test mode, and what its tests need. */
 import type { Page } from "playwright-core";
-import { createSignedInUser, type SignedInTestUser } from "../accounts/signed-in-user.ts";
+import type { SignedInTestUser } from "../accounts/signed-in-user.ts";
 import type { SharedApp } from "../app/shared-app.ts";
 import { queryData } from "../graphql/client.ts";
+import { createAgent } from "./console.fixture.ts";
 import { expectVisible, openTab, type TabOptions } from "./tabs.ts";
 
 /** Creates an owner of a new agent with test data. */
 export async function createOwner(app: SharedApp): Promise<SignedInTestUser> {
-  const agent = await app.createOrganization("agent");
-  const owner = await createSignedInUser(app, agent.id);
+  const { user: owner } = await createAgent(app);
   await owner.client.post("/auth/test-mode");
   return owner;
 }

@@ -1,15 +1,10 @@
 /** Opens console pages in a real browser and collects their errors. */
 import type { BrowserContext, Locator, Page } from "playwright-core";
-import { onTestFinished } from "vitest";
-import { signIn, type TestUser } from "../accounts/session-client.ts";
+import { expect, onTestFinished } from "vitest";
+import { signIn, type Credentials } from "../accounts/session-client.ts";
 import type { AppInstance } from "../app/app-instance.ts";
-import { BUILD_TIMEOUT_MS } from "../site.ts";
 import { sharedBrowser } from "./shared-console.ts";
 
-/** Generous, for busy machines. */
-export const BROWSER_TIMEOUT_MS = 120_000;
-/** For a hook that starts the console, which may have to be built. */
-export const BROWSER_START_TIMEOUT_MS = BUILD_TIMEOUT_MS + BROWSER_TIMEOUT_MS;
 const STEP_TIMEOUT_MS = 30_000;
 const SNAPSHOT_TIMEOUT_MS = 5_000;
 const MAX_SNAPSHOT_CHARACTERS = 5_000;
@@ -29,7 +24,7 @@ export interface Tab {
 
 export interface TabOptions {
   /** The signed-in user. Default: none. */
-  user?: Pick<TestUser, "email" | "password">;
+  user?: Credentials;
   viewport?: { width: number; height: number };
   /** For a test that installs a clock, which cannot be removed again. */
   hasOwnClock?: boolean;
@@ -101,9 +96,34 @@ async function printPages({ context, parkedPage }: Profile): Promise<void> {
   }
 }
 
+/** Opens a page, and expects no errors in the browser's console when the test ends, except `allowed`. */
+export async function visit(
+  app: ConsoleApp,
+  path: string,
+  options: TabOptions = {},
+  allowed = /^$/,
+): Promise<Tab> {
+  const tab = await openTab(app, options);
+  onTestFinished(() => expect(tab.pageErrors.filter((error) => !allowed.test(error))).toEqual([]));
+  await tab.page.goto(path);
+  return tab;
+}
+
+/** Fills in and sends the form of the sign-in page. */
+export async function enterPassword(page: Page, { email, password }: Credentials): Promise<void> {
+  await page.getByLabel("E-mail").fill(email);
+  await page.getByLabel("Password", { exact: true }).fill(password);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+}
+
 /** Waits until the element is visible. */
 export async function expectVisible(target: Locator): Promise<void> {
   await target.waitFor({ state: "visible" });
+}
+
+/** Waits until the element has the focus. */
+export async function expectFocus(target: Locator): Promise<void> {
+  await target.and(target.page().locator(":focus")).waitFor();
 }
 
 /** Converts a `Cookie` header to Playwright cookies. */

@@ -1,36 +1,20 @@
 /** The switch between live and test mode, and an organisation with data in both. */
 import type { Page } from "playwright-core";
-import { expect, onTestFinished } from "vitest";
-import type { TestUser } from "../accounts/session-client.ts";
-import { createSignedInUser } from "../accounts/signed-in-user.ts";
 import type { SharedApp } from "../app/shared-app.ts";
-import { expectVisible, openTab, type Tab, type TabOptions } from "./tabs.ts";
+import { createAgent } from "./console.fixture.ts";
+import { expectVisible } from "./tabs.ts";
 
 /** Shown in test mode. */
 export const BAND = "Test mode: nothing here is live";
 
 export async function createTwoModes(app: SharedApp) {
-  const agent = await app.createOrganization("agent");
-  const owner = await createSignedInUser(app, agent.id);
-  const [liveNumber = ""] = await app.createJobs(agent, [{}]);
+  const { agent, numbers, user: owner } = await createAgent(app, { jobs: [{}] });
+  const [liveNumber = ""] = numbers;
   const key = { organizationId: agent.id, name: "Tests", createdBy: "test", testSide: "agent" } as const;
   const { text: testKey } = await app.keys.create(key);
   const { body } = await app.call("/v1/test/jobs", { key: testKey, method: "POST", body: "{}" });
   const { items } = body.data as { items: { marking_number: string }[] };
   return { agent, owner, liveNumber, testKey, testNumber: items[0]?.marking_number ?? "" };
-}
-
-/** Opens a page, and expects no errors in the browser's console when the test ends, except `allowed`. */
-export async function visit(
-  app: SharedApp,
-  path: string,
-  options: TabOptions & { user: TestUser },
-  allowed = /^$/,
-): Promise<Tab> {
-  const tab = await openTab(app, options);
-  onTestFinished(() => expect(tab.pageErrors.filter((error) => !allowed.test(error))).toEqual([]));
-  await tab.page.goto(path);
-  return tab;
 }
 
 /** Selects a mode. On a phone, the switch is in the menu. */
