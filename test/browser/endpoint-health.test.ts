@@ -2,17 +2,17 @@
 import { expect, it } from "vitest";
 import { fromTypedId, newUuid } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
-import { createTestUser } from "../support/accounts/session-client.ts";
 import { findPageProblems } from "../support/browser/axe.ts";
+import { createAgent } from "../support/browser/console.fixture.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
-import { expectVisible, openTab } from "../support/browser/tabs.ts";
+import { expectVisible, visit } from "../support/browser/tabs.ts";
 import { UNREACHABLE_URL } from "../support/webhooks/endpoint.fixture.ts";
 
-/** An endpoint with deliveries of `count` jobs, whose newest one has failed once with 500. */
-async function createFailingEndpoint(count: number) {
-  const app = await startConsole();
-  const agent = await app.createOrganization("agent");
-  const user = await createTestUser(app, { organizationId: agent.id, role: "owner" });
+const app = await startConsole();
+
+/** Opens the page of an endpoint that backs off, with deliveries of `count` jobs, of which one has failed once with 500. */
+async function openFailingEndpoint(count: number) {
+  const { agent, user } = await createAgent(app);
   const body = JSON.stringify({ url: UNREACHABLE_URL });
   const created = await app.call("/v1/webhook-endpoints", { key: agent.key, method: "POST", body });
   const { id } = (created.body.data as { endpoint: { id: string } }).endpoint;
@@ -29,16 +29,14 @@ async function createFailingEndpoint(count: number) {
       response_headers, response_body)
     select ${newUuid()}, id, 1, now(), 84, 'http_500', 500, 'The receiver returned 500 Internal Server Error.', '{}', '{}', 'Out of order'
     from tried`);
-  return { app, user, id, uuid, agent };
-}
-
-it("shows the cause of 45 waiting deliveries, and within 15 s that they were delivered", async () => {
-  const { app, user, id, uuid } = await createFailingEndpoint(45);
   await app.database.query(sql`
     update webhook_endpoint set failing_since = now() - interval '1 h', circuit_step = 5,
       blocked_until = now() + interval '15 min' where id = ${uuid}`);
-  const { page, pageErrors } = await openTab(app, { user });
-  await page.goto(`/integrations/endpoints/${id}`);
+  return { id, uuid, ...(await visit(app, `/integrations/endpoints/${id}`, { user })) };
+}
+
+it("shows the cause of 45 waiting deliveries, and within 15 s that they were delivered", async () => {
+  const { page, uuid } = await openFailingEndpoint(45);
   await expectVisible(page.getByText("Last error: HTTP 500.", { exact: false }).first());
   const day = page.getByRole("region", { name: "Last 24 hours" });
   await expectVisible(day.getByText("Out of order"));
@@ -57,5 +55,19 @@ it("shows the cause of 45 waiting deliveries, and within 15 s that they were del
   await expectVisible(
     page.getByRole("row").filter({ hasText: UNREACHABLE_URL }).getByText("0 %", { exact: true }),
   );
-  expect(pageErrors).toEqual([]);
+});
+
+it("makes retries due on request, and no longer shows a later attempt", async () => {
+  const { page, uuid } = await openFailingEndpoint(2);
+  await app.database.query(sql`
+    update webhook_delivery set attempts = 3, due_at = now() + interval '31 min' where endpoint_id = ${uuid}`);
+  await page.reload();
+  const alert = page.getByRole("alert").filter({ hasText: "Backing off" });
+  await expectVisible(alert.getByText("Next attempt in 31 minutes"));
+  await alert.getByRole("button", { name: "Retry now" }).click();
+  await expectVisible(page.getByText("Retrying now."));
+  expect(await alert.getByText("Next attempt").count()).toBe(0);
+  const [waiting] = await app.database.query(sql`
+    select count(*)::int as count from webhook_delivery where endpoint_id = ${uuid} and due_at > now()`);
+  expect(waiting).toEqual({ count: 0 });
 });
