@@ -2,26 +2,21 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { toTypedId } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
-import { createTestUser, type TestUser } from "../support/accounts/session-client.ts";
-import { createSignedInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";
-import type { TestOrganization } from "../support/app/app.fixture.ts";
+import { createTestUser } from "../support/accounts/session-client.ts";
 import { findPageProblems } from "../support/browser/axe.ts";
+import { createAgent } from "../support/browser/console.fixture.ts";
 import { startConsole, startWorkingConsole } from "../support/browser/shared-console.ts";
-import { expectVisible, openTab } from "../support/browser/tabs.ts";
+import { expectVisible, openTab, visit } from "../support/browser/tabs.ts";
 
 const app = await startConsole();
-let operator: TestUser;
-let agent: TestOrganization;
-let owner: SignedInTestUser;
+const operator = await createTestUser(app, { organizationId: null, role: "operator" });
+const jobs = [{ patch: { scheduled_date: "2020-01-01" } }, {}];
+const { agent, user: owner } = await createAgent(app, { jobs });
 
 beforeAll(async () => {
-  operator = await createTestUser(app, { organizationId: null, role: "operator" });
-  agent = await app.createOrganization("agent");
-  owner = await createSignedInUser(app, agent.id);
   await owner.queryData(
     `mutation { inviteMember(input: { email: "new@partner.example" }) { userErrors { code } } }`,
   );
-  await app.createJobs(agent, [{ patch: { scheduled_date: "2020-01-01" } }, {}]);
   await app.database.query(sql`
     insert into webhook_endpoint (id, organization_id, url, secrets, created_by, status, disabled_reason)
     values (gen_random_uuid(), ${agent.id}::uuid, 'https://partner.example/hook', '[]', 'test', 'disabled', 'gone')`);
@@ -35,8 +30,7 @@ const pageOf = ({ id }: { id: string }): string => `/operator/organizations/${to
 
 describe("the page of an organisation", () => {
   it("shows its members, keys, endpoints, jobs and requests, and links to its late jobs", async () => {
-    const { page, pageErrors } = await openTab(app, { user: operator });
-    await page.goto(pageOf(agent));
+    const { page } = await visit(app, pageOf(agent), { user: operator });
     const members = page.getByRole("region", { name: "Members" });
     await expectVisible(members.getByRole("row", { name: new RegExp(`${owner.email}.*Owner.*Off`) }));
     await expectVisible(members.getByRole("row", { name: /new@partner\.example/ }));
@@ -51,19 +45,16 @@ describe("the page of an organisation", () => {
     await page.getByRole("link", { name: "Late 1" }).click();
     await page.waitForURL(/\/jobs\?.*late/);
     expect(new URL(page.url()).searchParams.get("agent")).toContain("org_");
-    expect(pageErrors).toEqual([]);
   });
 
   it("renames the organisation, resends an invitation and resets a member's two-factor authentication", async () => {
-    const renamed = await app.createOrganization("agent");
-    const admin = await createSignedInUser(app, renamed.id);
+    const { agent: renamed, user: admin } = await createAgent(app);
     const email = `new-${renamed.id}@partner.example`;
     await admin.queryData(`mutation { inviteMember(input: { email: "${email}" }) { userErrors { code } } }`);
     await app.database.query(
       sql`update user_account set two_factor_enabled = true where id = ${admin.id}::uuid`,
     );
-    const { page, pageErrors } = await openTab(app, { user: operator });
-    await page.goto(pageOf(renamed));
+    const { page } = await visit(app, pageOf(renamed), { user: operator });
     await page.getByRole("button", { name: "Rename…" }).click();
     const dialog = page.getByRole("dialog", { name: /^Rename/ });
     await dialog.getByLabel("Name").fill(agent.name);
@@ -83,77 +74,62 @@ describe("the page of an organisation", () => {
     await confirm.getByRole("button", { name: "Reset" }).click();
     await expectVisible(page.getByText(`${admin.email} can sign in with the password alone.`));
     await expectVisible(page.getByRole("row", { name: new RegExp(`${admin.email}.*Off`) }));
-    expect(pageErrors).toEqual([]);
   });
 
   it("says what an organisation without members, keys and endpoints lacks", async () => {
-    const id = await emptyOrganization();
-    const { page } = await openTab(app, { user: operator });
-    await page.goto(pageOf({ id }));
+    const { id } = await app.organizations.create({ name: "Empty", type: "contractor" });
+    const { page } = await visit(app, pageOf({ id }), { user: operator });
     for (const text of ["No one has registered yet.", "No active keys", "No endpoints."])
       await expectVisible(page.getByText(text));
   });
 
   it("says that an unknown organisation does not exist", async () => {
-    const { page } = await openTab(app, { user: operator });
-    await page.goto("/operator/organizations/org_unknown");
+    const { page } = await visit(app, "/operator/organizations/org_unknown", { user: operator });
     await expectVisible(page.getByRole("heading", { name: "Organisation not found" }));
   });
 });
 
-describe("the list of organisations", () => {
-  it("names the organisation whose requests are mostly rejected, and links to it", async () => {
-    const { page, pageErrors } = await openTab(app, { user: operator });
-    await page.goto("/operator/organizations");
-    const attention = page.getByRole("region", { name: /Needs attention/ });
-    const showAll = attention.getByRole("button", { name: /Show all/ });
-    await expectVisible(attention.getByRole("listitem").first());
-    if (await showAll.isVisible()) await showAll.click();
-    const items = attention.getByRole("listitem").filter({ hasText: agent.name });
-    const refused = items.filter({ hasText: "75% of 40 requests in 7 days got 4xx" });
-    await refused.getByRole("link", { name: agent.name }).click();
-    await expectVisible(page.getByRole("heading", { name: agent.name }));
-    expect(pageErrors).toEqual([]);
+it("lists organisations with their activity, and names the one whose requests are mostly rejected", async () => {
+  const { page } = await visit(app, `/operator/organizations?q=${encodeURIComponent(agent.name)}`, {
+    user: operator,
   });
-
-  it("has the last activity, requests, 4xx rate and failing endpoints of each", async () => {
-    const { page } = await openTab(app, { user: operator });
-    await page.goto(`/operator/organizations?q=${encodeURIComponent(agent.name)}`);
-    const table = page.getByRole("table", { name: "Organisations" });
-    await expectVisible(
-      table.getByRole("row", { name: new RegExp(`${agent.name} Agent .* 40 75% 1 Active`) }),
-    );
-  });
+  const table = page.getByRole("table", { name: "Organisations" });
+  await expectVisible(table.getByRole("row", { name: new RegExp(`${agent.name} Agent .* 40 75% 1 Active`) }));
+  await page.goto("/operator/organizations");
+  const attention = page.getByRole("region", { name: /Needs attention/ });
+  const showAll = attention.getByRole("button", { name: /Show all/ });
+  await expectVisible(attention.getByRole("listitem").first());
+  if (await showAll.isVisible()) await showAll.click();
+  const items = attention.getByRole("listitem").filter({ hasText: agent.name });
+  const refused = items.filter({ hasText: "75% of 40 requests in 7 days got 4xx" });
+  await refused.getByRole("link", { name: agent.name }).click();
+  await expectVisible(page.getByRole("heading", { name: agent.name }));
 });
 
 describe("tasks", () => {
-  it("are listed with their interval, last run, result and next run", async () => {
+  it("are listed with their interval, last run, result and next run, also on Agenda's dashboard", async () => {
     const { app: working } = await startWorkingConsole();
     const user = await createTestUser(working, { organizationId: null, role: "operator" });
-    const { page, pageErrors } = await openTab(working, { user });
-    await page.goto("/operator/tasks");
+    // The dashboard's event stream returns 204.
+    const { page } = await visit(working, "/operator/tasks", { user }, /SSE connection error/);
     const table = page.getByRole("table", { name: "Tasks" });
     const row = table.getByRole("row", { name: /Delete old deliveries/ });
     await expectVisible(row.getByText("webhooks.retention · every hour"));
     await expectVisible(row.getByText("Succeeded"));
     await expectVisible(page.getByRole("link", { name: "Open dashboard" }));
-    expect(pageErrors).toEqual([]);
+    const listed = page.waitForResponse((response) => response.url().includes("/operator/agenda/api?"));
+    await page.goto("/operator/agenda/");
+    expect((await listed).status()).toBe(200);
+    const stream = "fetch('api/events').then(({ status }) => status)";
+    expect(await page.evaluate<number>(stream)).toBe(204);
   });
 
   it("say why they can't be shown without MongoDB", async () => {
-    const { page } = await openTab(app, { user: operator });
-    await page.goto("/operator/tasks");
+    const { page } = await visit(app, "/operator/tasks", { user: operator }, /503/);
     await expectVisible(page.getByText(/MongoDB is unreachable/));
     await expectVisible(page.getByRole("button", { name: "Try again" }));
   });
 });
-
-async function emptyOrganization(): Promise<string> {
-  const [row] = await app.database.query<{ id: string }>(sql`
-    insert into organization (id, name, type) values (gen_random_uuid(), 'Empty ' || gen_random_uuid(), 'contractor')
-    returning id`);
-  return row?.id as string;
-}
 
 it("views the console as a partner, read-only, and stops", async () => {
   const { page, pageErrors } = await openTab(app, { user: operator });
