@@ -1,23 +1,17 @@
 /** The console's switch between live and test mode. */
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { scopes } from "../../src/api-keys/api.ts";
 import { toTypedId } from "../../src/core/ids.ts";
 import { createTestUser } from "../support/accounts/session-client.ts";
-import type { SignedInTestUser } from "../support/accounts/signed-in-user.ts";
-import { graphql } from "../support/graphql/client.ts";
+import { queryData } from "../support/graphql/client.ts";
 import { findPageProblems } from "../support/browser/axe.ts";
+import { createAgent } from "../support/browser/console.fixture.ts";
 import { startConsole } from "../support/browser/shared-console.ts";
 import { BAND, createTwoModes, switchTo } from "../support/browser/test-mode.ts";
 import { DESKTOP, expectVisible, PHONE, visit } from "../support/browser/tabs.ts";
 
 const app = await startConsole();
-let owner: SignedInTestUser;
-let liveNumber: string;
-let testNumber: string;
-
-beforeAll(async () => {
-  ({ owner, liveNumber, testNumber } = await createTwoModes(app));
-});
+const { owner, liveNumber, testNumber } = await createTwoModes(app);
 
 describe.each([
   ["desktop", DESKTOP],
@@ -41,8 +35,7 @@ describe.each([
 });
 
 it("returns to live mode if the organisation's test data is gone", { tags: "long" }, async () => {
-  const other = await app.createOrganization("agent");
-  const user = await createTestUser(app, { organizationId: other.id, role: "dispatcher" });
+  const { user } = await createAgent(app, { role: "dispatcher" });
   const { page } = await visit(app, "/", { user }, /403|WebSocket/);
   await expectVisible(page.getByRole("heading", { name: "No jobs yet" }));
   await page.evaluate(
@@ -108,23 +101,15 @@ it("a second tab starts in the last mode, and keeps its own", { tags: "long" }, 
 });
 
 async function changeJob(markingNumber: string, mode: string): Promise<void> {
-  const { errors } = await graphql(
+  const { updateJob } = await queryData(
     app,
-    `
-      mutation ($input: UpdateJobInput!) {
-        updateJob(input: $input) {
-          job {
-            id
-          }
-        }
-      }
-    `,
+    "mutation ($input: UpdateJobInput!) { updateJob(input: $input) { userErrors { message } } }",
     {
       headers: { ...owner.headers, "x-waymark-mode": mode },
       variables: { input: { markingNumber, patch: { labels: "changed" } } },
     },
   );
-  expect(errors).toBeUndefined();
+  expect(updateJob.userErrors).toEqual([]);
 }
 
 it("shows live updates of test jobs, and none of live jobs", async () => {
@@ -138,12 +123,21 @@ it("shows live updates of test jobs, and none of live jobs", async () => {
   expect(await page.getByText(liveNumber).count()).toBe(0);
 });
 
-it("creates and lists test keys only", async () => {
+it("marks test keys in live mode, and creates and lists them only in test mode", async () => {
   const { page } = await visit(app, "/integrations/keys", { user: owner });
   await expectVisible(page.getByText("Tests", { exact: true }));
+  await page.getByRole("button", { name: "Create API key" }).first().click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("Tests in CI");
+  await dialog.getByLabel("Test key").check();
+  expect(await findPageProblems(page)).toEqual([]);
+  await dialog.getByRole("button", { name: "Create API key" }).click();
+  await expectVisible(dialog.getByText(/wmk_test_/).first());
+  await page.reload();
+  await expectVisible(page.getByRole("row", { name: /^Tests in CI/ }).getByText("Test", { exact: true }));
+
   await switchTo(page, "Test");
   await page.getByRole("button", { name: "Create test key" }).first().click();
-  const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name").fill("From test mode");
   expect(await dialog.getByLabel("Test key").count()).toBe(0);
   await dialog.getByRole("button", { name: "Create test key" }).click();
