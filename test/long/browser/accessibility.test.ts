@@ -6,9 +6,11 @@ import { sql } from "../../../src/core/postgres/sql.ts";
 import { createTestUser } from "../../support/accounts/session-client.ts";
 import type { TestOrganization } from "../../support/app/app.fixture.ts";
 import { emulateScheme, findPageProblems } from "../../support/browser/axe.ts";
+import { createAgent } from "../../support/browser/console.fixture.ts";
 import { openAs, visits } from "../../support/browser/console-pages.ts";
 import { startConsoleFixture, startWorkingConsole } from "../../support/browser/shared-console.ts";
 import { DESKTOP, openTab, PHONE, TABLET, type Tab } from "../../support/browser/tabs.ts";
+import { BAND, createTwoModes, switchTo } from "../../support/browser/test-mode.ts";
 import { UNREACHABLE_URL } from "../../support/webhooks/endpoint.fixture.ts";
 
 /** The console of the fixture has no MongoDB: its page of tasks says so, and the browser logs the response. */
@@ -64,12 +66,56 @@ describe("has no axe violations, horizontal scroll or page errors, in light and 
     await tab.page.getByRole("table", { name: "Tasks" }).waitFor();
     expect(await findProblems(tab)).toEqual([]);
   });
+
+  it("the pages and the menu of test mode", async () => {
+    const { owner, liveNumber } = await createTwoModes(fixture.app);
+    const tab = await openTab(fixture.app, { user: owner });
+    const { page } = tab;
+    await page.goto("/");
+    await switchTo(page, "Test");
+    await page.getByText(BAND).waitFor();
+    for (const [path, heading] of [
+      ["/", "Dashboard"],
+      ["/jobs", "Jobs"],
+      [`/jobs/${liveNumber}`, "Job not found"],
+      ["/integrations/keys", "API keys"],
+      ["/integrations/endpoints", "Webhook endpoints"],
+      ["/integrations/deliveries", "Deliveries"],
+      ["/members", "This page belongs to live mode"],
+    ] as const) {
+      await page.goto(path);
+      await page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();
+      expect([path, await findProblems(tab)]).toEqual([path, []]);
+    }
+    // The page has the width of a phone.
+    await button(page, "Menu").click();
+    await page.getByRole("dialog", { name: "Menu" }).waitFor();
+    expect(await findProblems(tab, [PHONE])).toEqual([]);
+  });
+});
+
+it("the selected mode is readable: axe does not see the indicator behind its text", async () => {
+  const { page } = await openTab(fixture.app, { user: fixture.owner });
+  await page.goto("/");
+  const label = page
+    .locator("label")
+    .filter({ hasText: /^Live$/ })
+    .first();
+  /** From 0 (black) to 1 (white). */
+  const luminance = async (): Promise<number> => {
+    const color = await label.evaluate((element) => getComputedStyle(element).color);
+    const channels = color.match(/\d+/g)?.slice(0, 3).map(Number) ?? [];
+    return channels.reduce((sum, each) => sum + each, 0) / (3 * 255);
+  };
+  await expect.poll(luminance).toBeLessThan(0.2);
+  await emulateScheme(page, "dark");
+  await expect.poll(luminance).toBeGreaterThan(0.8);
 });
 
 /** The owner of an agent that may import, with 30 late jobs, which fill a page, and jobs of today. */
 async function openLateJobs(): Promise<Tab & { numbers: string[]; agent: TestOrganization }> {
   const { app } = fixture;
-  const agent = await app.createOrganization("agent");
+  const { agent, user } = await createAgent(app);
   await app.database.query(sql`update organization set can_import_jobs = true where id = ${agent.id}::uuid`);
   const contractor = await app.createOrganization("contractor");
   const dueToday = { patch: { scheduled_date: today() } };
@@ -79,7 +125,6 @@ async function openLateJobs(): Promise<Tab & { numbers: string[]; agent: TestOrg
     agent,
     Array.from({ length: 30 }, () => late),
   );
-  const user = await createTestUser(app, { organizationId: agent.id, role: "owner" });
   return { ...(await openTab(app, { user })), numbers, agent };
 }
 
