@@ -59,12 +59,9 @@ describe("column mapping", () => {
     ]);
   });
 
-  it("maps each target once and prefers exact names", () => {
+  it("maps each target once, prefers exact names, and skips columns with the same name", () => {
     expect(guessMapping(["Date", "scheduled_date"], targetColumns)).toEqual([null, "scheduled_date"]);
     expect(guessMapping(["Qty", "Pieces"], targetColumns)).toEqual([null, "piece_quantity"]);
-  });
-
-  it("skips columns with duplicate names", () => {
     expect(guessMapping(["weight", "weight", "pts"], targetColumns)).toEqual([null, null, "pts"]);
   });
 

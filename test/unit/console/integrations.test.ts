@@ -163,18 +163,15 @@ describe("an endpoint's health", () => {
   const labelOf = (part: Partial<typeof healthy> | object) =>
     describeHealth({ ...healthy, ...part }, NOW).label;
 
-  it("shows the most severe problem", () => {
+  it("shows the most severe problem, and no block that has ended", () => {
     expect(labelOf({})).toBe("Active");
+    expect(labelOf({ blockedUntil: "2026-11-21T11:59:59.000Z" })).toBe("Active");
     expect(labelOf({ failingSince: "2026-11-21T11:00:00.000Z" })).toBe("Failing");
     expect(labelOf({ failingSince: later, blockedUntil: later })).toBe("Throttled");
     expect(labelOf({ isCircuitOpen: true, blockedUntil: later })).toBe("Backing off");
     expect(labelOf({ isCircuitOpen: true, problem: "No secret" })).toBe("Can’t sign");
     expect(labelOf({ status: "PAUSED", problem: "No secret" })).toBe("Paused");
     expect(labelOf({ status: "DISABLED", disabledReason: "GONE" })).toBe("Disabled");
-  });
-
-  it("ignores a block that has ended", () => {
-    expect(labelOf({ blockedUntil: "2026-11-21T11:59:59.000Z" })).toBe("Active");
   });
 });
 
@@ -226,35 +223,16 @@ describe("filters in the URL", () => {
   });
 });
 
+function usageRow(day: string, keyId: string, counts: [number, number, number], meanDurationMs: number) {
+  const [succeeded, refused, failed] = counts;
+  return { day, keyId, keyName: null, succeeded, refused, failed, meanDurationMs };
+}
+
 describe("usage", () => {
   const rows = [
-    {
-      day: "2026-11-20",
-      keyId: "key_1",
-      keyName: "One",
-      succeeded: 3,
-      refused: 1,
-      failed: 0,
-      meanDurationMs: 10,
-    },
-    {
-      day: "2026-11-20",
-      keyId: "key_2",
-      keyName: null,
-      succeeded: 4,
-      refused: 0,
-      failed: 2,
-      meanDurationMs: 40,
-    },
-    {
-      day: "2026-11-21",
-      keyId: "key_1",
-      keyName: "One",
-      succeeded: 6,
-      refused: 0,
-      failed: 0,
-      meanDurationMs: 20,
-    },
+    usageRow("2026-11-20", "key_1", [3, 1, 0], 10),
+    usageRow("2026-11-20", "key_2", [4, 0, 2], 40),
+    usageRow("2026-11-21", "key_1", [6, 0, 0], 20),
   ];
 
   it("is summed by day, including days without requests, and by key", () => {
