@@ -1,22 +1,14 @@
 /** Rows and bytes of one change if both organisations have the maximum number of paused endpoints. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { MAX_ENDPOINTS } from "../../../src/webhooks/endpoints/service.ts";
 import { UNREACHABLE_URL } from "../../support/webhooks/endpoint.fixture.ts";
-import {
-  openWebhookServiceFixture,
-  type WebhookServiceFixture,
-} from "../../support/webhooks/service.fixture.ts";
+import { useWebhookServices } from "../../support/webhooks/service.fixture.ts";
 
 const CHANGES = 20;
 
-let services: WebhookServiceFixture;
-beforeAll(async () => {
-  services = await openWebhookServiceFixture();
-});
-afterAll(() => services[Symbol.asyncDispose]());
-
+const services = useWebhookServices();
 async function pausedEndpoints(owner: OrganizationPrincipal): Promise<void> {
   for (let at = 0; at < MAX_ENDPOINTS.live; at += 1) {
     const { endpoint } = await services.endpoints.create(owner, { url: UNREACHABLE_URL });

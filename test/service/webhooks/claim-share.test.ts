@@ -1,6 +1,6 @@
 /** The claim divides the slots between partners, and reads only what it leases, with a plan made while the queue was empty. */
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { fromTypedId, newUuid, uuidV7Sql } from "../../../src/core/ids.ts";
+import { afterEach, expect, it } from "vitest";
+import { newUuid, uuidV7Sql } from "../../../src/core/ids.ts";
 import { WORKER_SESSION } from "../../../src/app/worker.ts";
 import type { Queryable } from "../../../src/core/postgres/database.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
@@ -10,27 +10,9 @@ import {
 } from "../../../src/webhooks/dispatcher/claim-due-and-record-attempts.sql.ts";
 import type { FinishedDelivery, Lease } from "../../../src/webhooks/dispatcher/lease.ts";
 import type { TestOrganization } from "../../support/app/app.fixture.ts";
-import { startDispatcherFixture, type DispatcherFixture } from "../../support/webhooks/dispatcher.fixture.ts";
+import { claimRequest, useDispatcherFixture } from "../../support/webhooks/dispatcher.fixture.ts";
 
-let rig: DispatcherFixture;
-beforeAll(async () => {
-  rig = await startDispatcherFixture();
-});
-afterAll(() => rig[Symbol.asyncDispose]());
-
-const request = (changes: Partial<ClaimRequest> = {}): ClaimRequest => ({
-  finished: [],
-  freeSlots: 480,
-  maxFirstAttempts: 480,
-  retryEndpoints: [],
-  cursor: null,
-  sendBudgets: new Map(),
-  partnerBudgets: new Map(),
-  maxPerPartner: 480,
-  workerCount: 1,
-  ...changes,
-});
-
+const rig = useDispatcherFixture();
 const createEndpoints = async (count: number, owner: TestOrganization): Promise<string[]> => {
   const ids: string[] = [];
   for (let index = 0; index < count; index += 1)
@@ -61,21 +43,9 @@ function countBy(leases: readonly Lease[], keyOf: (lease: Lease) => string): Rec
   return Object.fromEntries(Object.entries(groups).map(([key, group = []]) => [key, group.length]));
 }
 
-/** The test organisation of the fixture's agent. */
-async function testOrganization(): Promise<TestOrganization> {
-  const { key } = await rig.app.keys.create({
-    organizationId: rig.agent.id,
-    name: "t",
-    createdBy: "test",
-    testSide: "agent",
-  });
-  const id = fromTypedId("org", key.organization?.id ?? "") ?? key.organization?.id ?? "";
-  return { ...rig.agent, id };
-}
-
 // evidence: webhook-slots-per-partner
 it("leases no more for a partner than its share, live and test together, and live deliveries first", async () => {
-  const test = await testOrganization();
+  const test = await rig.createTestOrganization();
   const live = await createEndpoints(3, rig.agent);
   const ofTest = await createEndpoints(2, test);
   const other = await createEndpoints(1, rig.contractor);
@@ -86,7 +56,7 @@ it("leases no more for a partner than its share, live and test together, and liv
   const claim = async (partner: number, all = 480) => {
     const partnerBudgets = new Map([[rig.agent.id, partner]]);
     const limits = { sendBudgets, partnerBudgets, freeSlots: all, maxFirstAttempts: all };
-    const { leases } = await claimDue(rig.app.database, request(limits));
+    const { leases } = await claimDue(rig.app.database, claimRequest(limits));
     await rig.app.database.query(sql`
       update webhook_delivery set attempts = 0, lease_token = null where attempts = 1`);
     return countBy(leases, whose);
@@ -108,7 +78,7 @@ it("divides a partner's share between all of its endpoints over time", async () 
   for (let turn = 0; turn < 200 && served.size < endpoints.length; turn += 1) {
     const { leases } = await claimDue(
       rig.app.database,
-      request({ sendBudgets, retryEndpoints: endpoints, maxPerPartner: 64 }),
+      claimRequest({ sendBudgets, retryEndpoints: endpoints, maxPerPartner: 64 }),
     );
     expect(leases).toHaveLength(64);
     for (const { endpointId } of leases) served.add(endpointId);
@@ -148,7 +118,7 @@ it.each([
     await using worker = await rig.app.database.openPool({ poolSize: 1, session: WORKER_SESSION });
     const sendBudgets = new Map(endpoints.map((id) => [id, 24]));
     const claim = (finished: readonly FinishedDelivery[], changes: Partial<ClaimRequest> = {}) =>
-      claimDue(worker, request({ finished, sendBudgets, retryEndpoints: endpoints, ...changes }));
+      claimDue(worker, claimRequest({ finished, sendBudgets, retryEndpoints: endpoints, ...changes }));
     const nothing = finish({ id: newUuid(), token: newUuid() } as Lease);
     await rig.app.database.query(sql`vacuum analyze webhook_delivery`);
     // A statement is planned once, when it is prepared.

@@ -1,5 +1,5 @@
 /** The deletion of test deliveries during claims, results and replays leaves no delivery and no attempt. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { fromTypedId, newUuid } from "../../../src/core/ids.ts";
 import type { Queryable } from "../../../src/core/postgres/database.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
@@ -13,25 +13,18 @@ import type { FinishedDelivery, Lease } from "../../../src/webhooks/dispatcher/l
 import { openTransaction, waitForBlockedSessions } from "../../support/database/blocked-sessions.ts";
 import { HOUR_MS } from "../../support/fake-clock.ts";
 import { createAgentWithEndpoint, finishPendingDeliveries } from "../../support/webhooks/delivery.fixture.ts";
-import {
-  openWebhookServiceFixture,
-  type WebhookServiceFixture,
-} from "../../support/webhooks/service.fixture.ts";
+import { claimRequest } from "../../support/webhooks/dispatcher.fixture.ts";
+import { useWebhookServices } from "../../support/webhooks/service.fixture.ts";
 
-let services: WebhookServiceFixture;
+const services = useWebhookServices();
 let partner: Awaited<ReturnType<typeof createAgentWithEndpoint>>;
 
-beforeAll(async () => {
-  services = await openWebhookServiceFixture();
-});
 beforeEach(async () => {
   // No endpoint of an earlier test has a delivery that a claim could return.
   await services.database.query(sql`delete from webhook_delivery`);
   await services.database.query(sql`delete from webhook_attempt`);
   partner = await createAgentWithEndpoint(services);
 });
-afterAll(() => services[Symbol.asyncDispose]());
-
 /** A reset deletes the events before the deliveries. */
 const deleteEvents = (on: Queryable = services.database) =>
   on.query(sql`delete from job_event where agent_id = ${partner.agent.organizationId}`);
@@ -43,17 +36,7 @@ async function expectNoRows(): Promise<void> {
 }
 
 const claim = (finished: FinishedDelivery[] = [], on: Queryable = services.database) =>
-  claimDue(on, {
-    finished,
-    freeSlots: 10,
-    maxFirstAttempts: 10,
-    retryEndpoints: [],
-    cursor: null,
-    sendBudgets: new Map(),
-    partnerBudgets: new Map(),
-    maxPerPartner: 10,
-    workerCount: 1,
-  });
+  claimDue(on, claimRequest({ finished }));
 
 async function lease(): Promise<Lease> {
   const { leases } = await claim();

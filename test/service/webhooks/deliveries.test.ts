@@ -1,5 +1,5 @@
 /** The delivery log: lists, details, test events and isolation between organisations. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { toEventWire, type EventRow } from "../../../src/events/wire.ts";
 import { AppError } from "../../../src/core/errors.ts";
 import { fromTypedId, newUuid, toTypedId } from "../../../src/core/ids.ts";
@@ -11,18 +11,9 @@ import { createAgentWithEndpoint, finishPendingDeliveries } from "../../support/
 import { UNREACHABLE_URL } from "../../support/webhooks/endpoint.fixture.ts";
 import { isSigned } from "../../support/webhooks/is-signed.ts";
 import { startTestReceiver } from "../../support/webhooks/receiver.ts";
-import {
-  openWebhookServiceFixture,
-  type WebhookServiceFixture,
-} from "../../support/webhooks/service.fixture.ts";
+import { openWebhookServiceFixture, useWebhookServices } from "../../support/webhooks/service.fixture.ts";
 
-let services: WebhookServiceFixture;
-
-beforeAll(async () => {
-  services = await openWebhookServiceFixture();
-});
-
-afterAll(() => services[Symbol.asyncDispose]());
+const services = useWebhookServices();
 
 async function attempt(deliveryId: string, number: number, atMs = Date.now()): Promise<void> {
   await services.database.query(sql`

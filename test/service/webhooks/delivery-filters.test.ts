@@ -1,19 +1,15 @@
 /** The filters of the delivery log by status and by the response to the last attempt. */
-import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Database } from "../../../src/core/postgres/database.ts";
+import { beforeAll, expect, it } from "vitest";
 import { newUuid, uuidV7Sql } from "../../../src/core/ids.ts";
 import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
-import { sql, type Sql } from "../../../src/core/postgres/sql.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { listDeliveries, type DeliveryFilter } from "../../../src/webhooks/deliveries/log-pages.sql.ts";
 import { nodesOfGenericPlans } from "../../support/database/generic-plans.ts";
 import { DAY_MS, HOUR_MS } from "../../support/fake-clock.ts";
 import { createAgentWithEndpoint } from "../../support/webhooks/delivery.fixture.ts";
-import {
-  openWebhookServiceFixture,
-  type WebhookServiceFixture,
-} from "../../support/webhooks/service.fixture.ts";
+import { listening, useWebhookServices } from "../../support/webhooks/service.fixture.ts";
 
-let services: WebhookServiceFixture;
+const services = useWebhookServices();
 let agent: OrganizationPrincipal;
 let list: (filter: DeliveryFilter) => Promise<string[]>;
 /** The uuid of an endpoint with 20,100 failed deliveries: 404, and the oldest one 503. */
@@ -37,7 +33,6 @@ const insert = (of: string, status: string, { attempts = 1, outcome = null as st
     select ${uuidV7Sql}, ${of}, ${newUuid()}, 'job.updated', ${status}, ${attempts}, ${outcome} from generate_series(1, ${count}::int)`);
 
 beforeAll(async () => {
-  services = await openWebhookServiceFixture();
   const own = await createAgentWithEndpoint(services);
   ({ agent } = own);
   for (const [status, attempts, outcome] of log) await insert(own.uuid, status, { attempts, outcome });
@@ -56,8 +51,6 @@ beforeAll(async () => {
   await insert(newUuid(), "pending", { outcome: "http_500", count: 20_000 });
   await services.database.query(sql`analyze webhook_delivery`);
 });
-
-afterAll(() => services[Symbol.asyncDispose]());
 
 it.each<[DeliveryFilter, string[]]>([
   [{ status: "retrying" }, ["pending http_500", "pending null"]],
@@ -114,16 +107,9 @@ it.for<DeliveryFilter>([{ httpClass: "http_5xx" }, { status: "retrying" }, { out
   "reads failed and retried deliveries by their indexes for %j",
   async (filter, context) => {
     const texts: string[] = [];
-    const recording = {
-      query: (statement: Sql) => (texts.push(statement.compile().text), services.database.query(statement)),
-    } as unknown as Database;
     const page = { filter, limit: 30, since: new Date(services.clock.now() - 30 * DAY_MS) };
-    await listDeliveries(recording, crowded.owner, page);
-    const statements = texts.filter((text) => text.includes("webhook_delivery"));
-    const nodes = await nodesOfGenericPlans(context, services.databaseUrl, {
-      texts: statements,
-      settings: "",
-    });
+    await listDeliveries(listening(services, texts), crowded.owner, page);
+    const nodes = await nodesOfGenericPlans(context, services.databaseUrl, { texts });
     const reads = nodes.filter((node) => node["Relation Name"]?.startsWith("webhook_delivery"));
     expect(reads.length).toBeGreaterThan(0);
     expect(reads.map((node) => node["Node Type"])).not.toContain("Seq Scan");

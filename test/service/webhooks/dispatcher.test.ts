@@ -7,20 +7,16 @@ import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { startTestReceiver, type TestReceiver } from "../../support/webhooks/receiver.ts";
 import {
-  startDispatcherFixture,
+  useDispatcherFixture,
   type DeliveryRow,
   type RunningDispatcher,
-  type DispatcherFixture,
 } from "../../support/webhooks/dispatcher.fixture.ts";
 
-let rig: DispatcherFixture;
+const rig = useDispatcherFixture();
 let dispatcher: RunningDispatcher;
 beforeAll(async () => {
-  rig = await startDispatcherFixture();
   dispatcher = await rig.startDispatcher();
 });
-afterAll(() => rig[Symbol.asyncDispose]());
-
 interface EndpointRow {
   status: string;
   disabled_reason: string | null;
@@ -77,21 +73,12 @@ async function withReceiver(
   try {
     await run(receiver, endpointId);
   } finally {
-    await rig.app.database.query(
-      sql`update webhook_endpoint set deleted_at = now() where id = ${endpointId}`,
-    );
+    await rig.deleteEndpoint(endpointId);
   }
 }
 
-async function createJobs(count: number): Promise<void> {
-  await rig.app.createJobs(
-    rig.agent,
-    Array.from({ length: count }, () => ({})),
-  );
-}
-
 async function makeEvents(count: number): Promise<void> {
-  await createJobs(count);
+  await rig.createJobs(count);
   dispatcher.wake();
 }
 
@@ -265,7 +252,7 @@ describe("limits of an endpoint", () => {
     const respond: TestReceiver["respond"] = () => new Promise((resolve) => replies.push(() => resolve({})));
     await withReceiver({ maxInFlight: 3, respond }, async (receiver, endpointId) => {
       await using patient = await rig.startDispatcher({ totalMs: 60_000 });
-      await createJobs(30);
+      await rig.createJobs(30);
       patient.wake();
       await receiver.waitFor(INITIAL_WINDOW);
       // After each response, as many deliveries follow as there is room for.
@@ -284,7 +271,7 @@ describe("limits of an endpoint", () => {
     withReceiver({ perSecond: 10 }, async (receiver, endpointId) => {
       const clock = createFakeClock();
       await using limited = await rig.startDispatcher({ clock });
-      await createJobs(25);
+      await rig.createJobs(25);
       // The bucket starts with ten tokens.
       for (const [elapsedMs, sent] of [
         [0, 10],
@@ -309,7 +296,7 @@ describe("limits of an endpoint", () => {
 describe("problems on our side", () => {
   it("a delivery whose worker died at every attempt fails after the last one", () =>
     withReceiver({}, async (receiver, endpointId) => {
-      await rig.app.createJobs(rig.agent, [{}]);
+      await rig.createJobs(1);
       await rig.app.database.query(sql`
         update webhook_delivery set attempts = 4, lease_token = gen_random_uuid(), due_at = now() - interval '1 s'
         where endpoint_id = ${endpointId} and status = 'pending'`);
@@ -331,7 +318,7 @@ describe("problems on our side", () => {
 
   it("an attempt that PostgreSQL rejects does not block others", () =>
     withReceiver({}, async (_receiver, endpointId) => {
-      await rig.app.createJobs(rig.agent, [{}, {}, {}]);
+      await rig.createJobs(3);
       // Its week has no partition.
       await rig.app.database.query(sql`
         update webhook_delivery set id = '01000000-0000-7000-8000-000000000000'
@@ -353,7 +340,7 @@ it("a suspended organisation receives nothing until it is restored", async () =>
   const suspend = (at: string | null) =>
     rig.app.database.query(sql`update organization set suspended_at = ${at} where id = ${partner.id}`);
   await suspend("2026-01-01");
-  await rig.app.createJobs(partner, [{}]);
+  await rig.createJobs(1, partner);
   await makeEvents(0);
   await again();
   expect(await rig.deliveries(endpointId)).toMatchObject([{ status: "pending", attempts: 0 }]);

@@ -14,21 +14,16 @@ import { headingInGuide } from "../../support/docs/guide-pages.ts";
 import { testSecretBox } from "../../support/test-secret.ts";
 import type { TestOrganization } from "../../support/app/app.fixture.ts";
 import { startTestReceiver, type TestReceiver } from "../../support/webhooks/receiver.ts";
-import {
-  startDispatcherFixture,
-  type RunningDispatcher,
-  type DispatcherFixture,
-} from "../../support/webhooks/dispatcher.fixture.ts";
+import { useDispatcherFixture, type RunningDispatcher } from "../../support/webhooks/dispatcher.fixture.ts";
 
 const pageUrl = (path: string) => `https://waymark.example${path}`;
 
-let rig: DispatcherFixture;
+const rig = useDispatcherFixture();
 let dispatcher: RunningDispatcher;
 let tellOfTrouble: AlertNotifier;
 let receiver: TestReceiver;
 
 beforeAll(async () => {
-  rig = await startDispatcherFixture();
   const { database } = rig.app;
   const mails = new MailService({ database, secretBox: testSecretBox, isSmtpConfigured: true });
   const logger = createLogger("silent");
@@ -48,7 +43,6 @@ beforeEach(async () => {
 
 afterAll(async () => {
   await receiver[Symbol.asyncDispose]();
-  await rig[Symbol.asyncDispose]();
 });
 
 async function person({ id, name }: TestOrganization, role: string): Promise<void> {

@@ -1,23 +1,14 @@
 /** The health of endpoints in the last 24 hours. */
-import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Database } from "../../../src/core/postgres/database.ts";
+import { expect, it } from "vitest";
 import { minUuidAt } from "../../../src/core/ids.ts";
-import { sql, type Sql } from "../../../src/core/postgres/sql.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { systemPrincipal } from "../../../src/webhooks/webhook-principal.ts";
 import { nodesOfGenericPlans } from "../../support/database/generic-plans.ts";
 import { HOUR_MS } from "../../support/fake-clock.ts";
 import { createAgentWithEndpoint } from "../../support/webhooks/delivery.fixture.ts";
-import {
-  openWebhookServiceFixture,
-  type WebhookServiceFixture,
-} from "../../support/webhooks/service.fixture.ts";
+import { listening, useWebhookServices } from "../../support/webhooks/service.fixture.ts";
 
-let services: WebhookServiceFixture;
-
-beforeAll(async () => {
-  services = await openWebhookServiceFixture();
-});
-afterAll(() => services[Symbol.asyncDispose]());
+const services = useWebhookServices();
 
 interface Logged {
   outcome: string;
@@ -94,14 +85,8 @@ it("measures fewer deliveries of each endpoint in a list of many, in one stateme
   const { uuid } = await createAgentWithEndpoint(services);
   await log(uuid, { outcome: "delivered", count: 2_000 });
   const ids = [uuid, ...Array.from({ length: 99 }, (_, n) => minUuidAt(new Date(n)))];
-  const statements: Sql[] = [];
-  const database = new Proxy(services.database, {
-    get: (target, name) =>
-      name === "query"
-        ? (statement: Sql) => (statements.push(statement), target.query(statement))
-        : Reflect.get(target, name, target),
-  });
-  const health = await services.deliveries.health(systemPrincipal, ids, database);
+  const statements: string[] = [];
+  const health = await services.deliveries.health(systemPrincipal, ids, listening(services, statements));
   expect(health.get(uuid)).toMatchObject({ isSampled: true, attempts: 8 });
   expect(statements).toHaveLength(1);
 });
@@ -116,10 +101,7 @@ it("has no health for an endpoint of another organisation", async () => {
 it("reads deliveries and attempts by an index", async (context) => {
   const { uuid } = await createAgentWithEndpoint(services);
   const texts: string[] = [];
-  const recording = {
-    query: (statement: Sql) => (texts.push(statement.compile().text), services.database.query(statement)),
-  } as unknown as Database;
-  await services.deliveries.health(systemPrincipal, [uuid], recording);
+  await services.deliveries.health(systemPrincipal, [uuid], listening(services, texts));
   // The tables are so small that PostgreSQL prefers to read all of them once it has counted their rows.
   const nodes = await nodesOfGenericPlans(context, services.databaseUrl, {
     texts,

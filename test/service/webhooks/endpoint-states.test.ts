@@ -1,25 +1,19 @@
 /** Pausing, resuming, deleting and disabling endpoints, and rotating their secrets. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { newUuid } from "../../../src/core/ids.ts";
 import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { systemPrincipal } from "../../../src/webhooks/webhook-principal.ts";
 import { DAY_MS, HOUR_MS } from "../../support/fake-clock.ts";
 import { UNREACHABLE_URL, createEndpointFor, endpointUuid } from "../../support/webhooks/endpoint.fixture.ts";
-import {
-  openWebhookServiceFixture,
-  type WebhookServiceFixture,
-} from "../../support/webhooks/service.fixture.ts";
+import { useWebhookServices } from "../../support/webhooks/service.fixture.ts";
 
-let services: WebhookServiceFixture;
+const services = useWebhookServices();
 let agent: OrganizationPrincipal;
 
 beforeAll(async () => {
-  services = await openWebhookServiceFixture();
   agent = await services.createOrganization("agent");
 });
-
-afterAll(() => services[Symbol.asyncDispose]());
 
 /** Creates three pending deliveries: one an hour old, one in flight and a new one. */
 async function withWaiting(status: "paused" | "disabled" | "active") {

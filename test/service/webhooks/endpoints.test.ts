@@ -1,5 +1,5 @@
 /** Creating and updating endpoints, and isolation between organisations. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { AppError, type Problem } from "../../../src/core/errors.ts";
 import { newUuid, toTypedId, uuidV7Sql } from "../../../src/core/ids.ts";
 import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
@@ -11,22 +11,16 @@ import { MAX_ENDPOINTS } from "../../../src/webhooks/endpoints/service.ts";
 import type { EndpointSettings } from "../../../src/webhooks/endpoints/validation.ts";
 import { UNREACHABLE_URL, createEndpointFor, endpointUuid } from "../../support/webhooks/endpoint.fixture.ts";
 import { openTransaction, waitForBlockedSessions } from "../../support/database/blocked-sessions.ts";
-import {
-  openWebhookServiceFixture,
-  type WebhookServiceFixture,
-} from "../../support/webhooks/service.fixture.ts";
+import { useWebhookServices } from "../../support/webhooks/service.fixture.ts";
 
-let services: WebhookServiceFixture;
+const services = useWebhookServices();
 let agent: OrganizationPrincipal;
 let contractor: OrganizationPrincipal;
 
 beforeAll(async () => {
-  services = await openWebhookServiceFixture();
   agent = await services.createOrganization("agent");
   contractor = await services.createOrganization("contractor");
 });
-
-afterAll(() => services[Symbol.asyncDispose]());
 
 /** The problems of a rejection by field, and its full text. */
 async function problemsOf(

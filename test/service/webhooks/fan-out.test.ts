@@ -1,15 +1,10 @@
 /** Fan-out: each endpoint gets the events that its organisation sees in the feed. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { sql } from "../../../src/core/postgres/sql.ts";
-import { startDispatcherFixture, type DispatcherFixture } from "../../support/webhooks/dispatcher.fixture.ts";
+import { useDispatcherFixture } from "../../support/webhooks/dispatcher.fixture.ts";
 
 const URL = "http://127.0.0.1:9/";
-let rig: DispatcherFixture;
-beforeAll(async () => {
-  rig = await startDispatcherFixture();
-});
-afterAll(() => rig[Symbol.asyncDispose]());
-
+const rig = useDispatcherFixture();
 async function typesOf(endpointId: string): Promise<string[]> {
   const rows = await rig.app.database.query<{ event_type: string }>(
     sql`select event_type from webhook_delivery where endpoint_id = ${endpointId} order by event_type`,

@@ -1,8 +1,7 @@
 /** Query plans for a long delivery log: each query uses the index of its status and its own endpoint's queue. */
-import { afterAll, beforeAll, expect, it, type TestContext } from "vitest";
-import type { Database, Queryable } from "../../../src/core/postgres/database.ts";
+import { beforeAll, expect, it, type TestContext } from "vitest";
 import { fromTypedId, newUuid, uuidV7Sql, toTypedId } from "../../../src/core/ids.ts";
-import { sql, type Sql } from "../../../src/core/postgres/sql.ts";
+import { sql } from "../../../src/core/postgres/sql.ts";
 import { systemPrincipal } from "../../../src/webhooks/webhook-principal.ts";
 import { deleteTestDeliveries } from "../../../src/webhooks/deliveries/delete-test-deliveries.sql.ts";
 import { findAttemptsById } from "../../../src/webhooks/deliveries/log-lookups.sql.ts";
@@ -10,19 +9,15 @@ import { listDeliveries } from "../../../src/webhooks/deliveries/log-pages.sql.t
 import { replayFailed, replayMissing } from "../../../src/webhooks/deliveries/replay.sql.ts";
 import { nodesOfGenericPlans, type PlanNode } from "../../support/database/generic-plans.ts";
 import { DAY_MS, HOUR_MS } from "../../support/fake-clock.ts";
-import {
-  openWebhookServiceFixture,
-  type WebhookServiceFixture,
-} from "../../support/webhooks/service.fixture.ts";
+import { listening, useWebhookServices } from "../../support/webhooks/service.fixture.ts";
 
-let services: WebhookServiceFixture;
+const services = useWebhookServices();
 let endpointId: string;
 let organizationId: string;
 /** The partition of this week's log and its index of failed deliveries. */
 let week: { table: string; failed: string };
 
 beforeAll(async () => {
-  services = await openWebhookServiceFixture();
   const owner = await services.createOrganization("agent");
   organizationId = owner.organizationId;
   const { endpoint } = await services.endpoints.create(owner, { url: "http://127.0.0.1:9/webhooks" });
@@ -42,31 +37,6 @@ beforeAll(async () => {
   week = row as typeof week;
 });
 
-afterAll(() => services[Symbol.asyncDispose]());
-
-/** A database that records the statements about deliveries. */
-function listening(texts: string[]): Database {
-  const { database } = services;
-  const heard = <T extends Queryable>(queryable: T, replacements: object = {}): T =>
-    new Proxy(queryable, {
-      get(target, name) {
-        const replaced: unknown = Reflect.get({ query, ...replacements }, name);
-        if (typeof replaced === "function") return replaced;
-        const member: unknown = Reflect.get(target, name, target);
-        return typeof member === "function" ? (member.bind(target) as unknown) : member;
-
-        async function query<Row>(statement: Sql): Promise<Row[]> {
-          const { text } = statement.compile();
-          if (/webhook_(delivery|attempt)/.test(text)) texts.push(text);
-          return await target.query<Row>(statement);
-        }
-      },
-    });
-  const transaction: Database["transaction"] = (work, outcome) =>
-    database.transaction((tx) => work(heard(tx)), outcome);
-  return heard(database, { transaction });
-}
-
 const nodesOf = (context: TestContext, texts: readonly string[], settings: string): Promise<PlanNode[]> =>
   nodesOfGenericPlans(context, services.databaseUrl, { texts, settings });
 
@@ -80,7 +50,7 @@ it("lists failed deliveries with the index of failed deliveries", async (context
   const texts: string[] = [];
   const since = new Date(services.clock.now() - 30 * DAY_MS);
   const page = { filter: { status: "failed" as const }, limit: 50, since };
-  const { items } = await listDeliveries(listening(texts), systemPrincipal, page);
+  const { items } = await listDeliveries(listening(services, texts), systemPrincipal, page);
   expect(items).toHaveLength(5);
   const nodes = await nodesOf(context, texts, "");
   expect(indexesOf(nodes, week.table)).toEqual([week.failed]);
@@ -88,7 +58,7 @@ it("lists failed deliveries with the index of failed deliveries", async (context
 
 it("replays failed deliveries with that index and reads only the endpoint's own queue", async (context) => {
   const texts: string[] = [];
-  const parts = { database: listening(texts), notifyWorkers: () => undefined, reserve: () => true };
+  const parts = { database: listening(services, texts), notifyWorkers: () => undefined, reserve: () => true };
   const since = new Date(Date.now() - HOUR_MS);
   expect(await replayFailed(parts, { endpointId, since })).toMatchObject({ replayed: 5 });
   const nodes = await nodesOf(context, texts, NO_LOOPS);
@@ -109,7 +79,7 @@ it("finds an attempt by its id without a scan of the attempts", async (context) 
   );
   const texts: string[] = [];
   const id = attempt?.id ?? "";
-  expect(await findAttemptsById(listening(texts), systemPrincipal, [id])).toMatchObject([
+  expect(await findAttemptsById(listening(services, texts), systemPrincipal, [id])).toMatchObject([
     { id: toTypedId("att", id) },
   ]);
   const nodes = await nodesOf(context, texts, "");
@@ -122,7 +92,7 @@ it("finds an attempt by its id without a scan of the attempts", async (context) 
 
 it("finds events without a delivery without scanning other queues", async (context) => {
   const texts: string[] = [];
-  const parts = { database: listening(texts), notifyWorkers: () => undefined, reserve: () => true };
+  const parts = { database: listening(services, texts), notifyWorkers: () => undefined, reserve: () => true };
   const since = new Date(Date.now() - HOUR_MS);
   await replayMissing(parts, {
     endpointId,
@@ -143,7 +113,7 @@ it("deletes the deliveries of an organisation without a scan of those of others,
   await services.database.query(finished);
   await services.database.query(sql`delete from job_event where agent_id = ${partner.organizationId}`);
   const texts: string[] = [];
-  expect(await deleteTestDeliveries(listening(texts), [partner.organizationId])).toBe(10);
+  expect(await deleteTestDeliveries(listening(services, texts), [partner.organizationId])).toBe(10);
   const nodes = await nodesOf(context, [...new Set(texts)], "set enable_seqscan = off");
   expect(nodes.map((node) => node["Node Type"])).not.toContain("Seq Scan");
   expect(new Set(indexesOf(nodes, "job_event"))).toEqual(new Set(["job_event_pkey"]));

@@ -1,5 +1,5 @@
 /** Monitoring, sweeping and cleaning the delivery queue. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { fromTypedId, newUuid, uuidV7Sql } from "../../../src/core/ids.ts";
 import { entities } from "../../../src/app/entities.ts";
 import { openDatabase } from "../../../src/core/postgres/database.ts";
@@ -7,21 +7,12 @@ import { sql, type Sql } from "../../../src/core/postgres/sql.ts";
 import { endpointsWithDueRetries, readQueueStats } from "../../../src/webhooks/deliveries/queue-stats.sql.ts";
 import { discardPending } from "../../../src/webhooks/deliveries/discard-pending.sql.ts";
 import { openTransaction, waitForBlockedSessions } from "../../support/database/blocked-sessions.ts";
-import {
-  openWebhookServiceFixture,
-  type WebhookServiceFixture,
-} from "../../support/webhooks/service.fixture.ts";
+import { useWebhookServices } from "../../support/webhooks/service.fixture.ts";
 
-let services: WebhookServiceFixture;
-
-beforeAll(async () => {
-  services = await openWebhookServiceFixture();
-});
+const services = useWebhookServices();
 
 // The statistics are those of all deliveries.
 beforeEach(() => services.database.query(sql`delete from webhook_delivery`));
-
-afterAll(() => services[Symbol.asyncDispose]());
 
 interface Standing {
   status?: "active" | "paused" | "disabled";

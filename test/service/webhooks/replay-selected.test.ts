@@ -1,22 +1,13 @@
 /** The replay of selected deliveries: a result for each, and the limits of replays. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { fromTypedId, newUuid, toTypedId } from "../../../src/core/ids.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import type { AccessChange } from "../../../src/mail/api.ts";
 import { replaySelected } from "../../../src/webhooks/deliveries/replay-selected.ts";
 import { createAgentWithEndpoint, finishPendingDeliveries } from "../../support/webhooks/delivery.fixture.ts";
-import {
-  openWebhookServiceFixture,
-  type WebhookServiceFixture,
-} from "../../support/webhooks/service.fixture.ts";
+import { useWebhookServices } from "../../support/webhooks/service.fixture.ts";
 
-let services: WebhookServiceFixture;
-
-beforeAll(async () => {
-  services = await openWebhookServiceFixture({ replayRate: { perSecond: 1, burst: 5 } });
-});
-
-afterAll(() => services[Symbol.asyncDispose]());
+const services = useWebhookServices({ replayRate: { perSecond: 1, burst: 5 } });
 
 const createFailed = async (count: number) => {
   const own = await createAgentWithEndpoint(services);

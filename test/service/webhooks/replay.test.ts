@@ -1,23 +1,14 @@
 /** Replays of one delivery, of failed deliveries, and of events without a delivery. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { fromTypedId, newUuid, uuidV7Sql } from "../../../src/core/ids.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { flagPending } from "../../../src/webhooks/deliveries/flag-after-restore.sql.ts";
 import { DAY_MS, HOUR_MS } from "../../support/fake-clock.ts";
 import { createAgentWithEndpoint, finishPendingDeliveries } from "../../support/webhooks/delivery.fixture.ts";
 import { UNREACHABLE_URL } from "../../support/webhooks/endpoint.fixture.ts";
-import {
-  openWebhookServiceFixture,
-  type WebhookServiceFixture,
-} from "../../support/webhooks/service.fixture.ts";
+import { useWebhookServices, type WebhookServiceFixture } from "../../support/webhooks/service.fixture.ts";
 
-let services: WebhookServiceFixture;
-
-beforeAll(async () => {
-  services = await openWebhookServiceFixture();
-});
-
-afterAll(() => services[Symbol.asyncDispose]());
+const services = useWebhookServices();
 
 const replayCount = async (...request: Parameters<WebhookServiceFixture["deliveries"]["replayMany"]>) =>
   (await services.deliveries.replayMany(...request)).replayed;

@@ -1,5 +1,5 @@
 /** Retention of deliveries: partitions are created and expired data is purged. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { newUuid, uuidV7Sql } from "../../../src/core/ids.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { ensurePartitions } from "../../../src/webhooks/deliveries/weekly-partitions.sql.ts";
@@ -8,17 +8,12 @@ import { setDateOffset } from "../../support/processes/fake-date.ts";
 import { createAgentWithEndpoint, finishPendingDeliveries } from "../../support/webhooks/delivery.fixture.ts";
 import {
   openWebhookServiceFixture,
+  useWebhookServices,
   type WebhookServiceFixture,
 } from "../../support/webhooks/service.fixture.ts";
 import { insertMany } from "../../support/database/test-database.ts";
 
-let services: WebhookServiceFixture;
-
-beforeAll(async () => {
-  services = await openWebhookServiceFixture();
-});
-
-afterAll(() => services[Symbol.asyncDispose]());
+const services = useWebhookServices();
 
 describe("openWebhooks", () => {
   it("creates missing partitions without a worker", async () => {

@@ -1,52 +1,34 @@
 /** Endpoints of test organisations: the compressed schedule beside live endpoints, from the first failure to the replay. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { eventTypes } from "../../../src/events/api.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
-import { fromTypedId, toTypedId } from "../../../src/core/ids.ts";
+import { toTypedId } from "../../../src/core/ids.ts";
 import { SECOND_MS } from "../../../src/core/time.ts";
 import { disableFailing } from "../../../src/webhooks/endpoints/disable-failing-endpoints.sql.ts";
 import { disableRules } from "../../../src/webhooks/retry-policy.ts";
-import {
-  startDispatcherFixture,
-  type DispatcherFixture,
-  type RunningDispatcher,
-} from "../../support/webhooks/dispatcher.fixture.ts";
+import { useDispatcherFixture, type RunningDispatcher } from "../../support/webhooks/dispatcher.fixture.ts";
+import type { TestOrganization } from "../../support/app/app.fixture.ts";
 import { eventually } from "../../support/eventually.ts";
 import { startTestReceiver } from "../../support/webhooks/receiver.ts";
 
-let rig: DispatcherFixture;
+const rig = useDispatcherFixture();
 let dispatcher: RunningDispatcher;
-/** A test key of the fixture's agent. */
-let key: string;
-let testOrganizationId: string;
+/** The fixture's agent in test mode. */
+let partner: TestOrganization;
 
 beforeAll(async () => {
-  rig = await startDispatcherFixture();
   dispatcher = await rig.startDispatcher();
-  const created = await rig.app.keys.create({
-    organizationId: rig.agent.id,
-    name: "t",
-    createdBy: "test",
-    testSide: "agent",
-  });
-  key = created.text;
-  const me = await rig.app.call("/v1/me", { key });
-  testOrganizationId = fromTypedId("org", me.body.data.organization.id) ?? "";
+  partner = await rig.createTestOrganization();
 });
-afterAll(() => rig[Symbol.asyncDispose]());
-
 const post = async (path: string, body?: object): Promise<Record<string, unknown>> => {
   const response = await rig.app.call(path, {
-    key,
+    key: partner.key,
     method: "POST",
     ...(body && { body: JSON.stringify(body) }),
   });
   expect(response.status).toBeLessThan(300);
   return response.body.data as Record<string, unknown>;
 };
-
-const createTestEndpoint = (url: string): Promise<string> =>
-  rig.createEndpoint({ url }, { ...rig.agent, id: testOrganizationId });
 
 /** Makes all pending deliveries due, ends pauses and wakes the dispatcher. */
 async function attemptAgain(endpointId: string): Promise<void> {
@@ -58,13 +40,13 @@ async function attemptAgain(endpointId: string): Promise<void> {
 }
 
 const endpointView = async (id: string): Promise<Record<string, unknown>> =>
-  (await rig.app.call(`/v1/webhook-endpoints/${id}`, { key })).body.data;
+  (await rig.app.call(`/v1/webhook-endpoints/${id}`, { key: partner.key })).body.data;
 
 it("a live and a test endpoint of one worker follow their own schedules", async () => {
   await using receiver = await startTestReceiver({ respond: () => ({ status: 500 }) });
   const [live, test] = [
     await rig.createEndpoint({ url: receiver.url }),
-    await createTestEndpoint(receiver.url),
+    await rig.createEndpoint({ url: receiver.url }, partner),
   ];
   await rig.app.createJobs(rig.agent, [{}]);
   await post("/v1/test/jobs");
@@ -87,13 +69,12 @@ it("a live and a test endpoint of one worker follow their own schedules", async 
   for (const { due_in_s: dueInS } of rows.slice(1)) expect(dueInS).toBeLessThanOrEqual(1.2);
   // Two of the three attempts were to the test endpoint. The metrics raise alerts, so they have only the live one.
   expect(await dispatcher.counted()).toEqual([1, 1]);
-  for (const id of [live, test])
-    await rig.app.database.query(sql`update webhook_endpoint set deleted_at = now() where id = ${id}`);
+  for (const id of [live, test]) await rig.deleteEndpoint(id);
 });
 
 it("one test key sees every event type and every state: pending, failed, disabled, discarded, delivered", async () => {
   await using receiver = await startTestReceiver({ respond: () => ({ status: 500 }) });
-  const endpointId = await createTestEndpoint(receiver.url);
+  const endpointId = await rig.createEndpoint({ url: receiver.url }, partner);
   const id = toTypedId("whe", endpointId);
   for (const type of eventTypes) await post(`/v1/test/events/${type}`);
   const pending = await rig.deliveries(endpointId);

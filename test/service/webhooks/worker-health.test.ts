@@ -39,10 +39,7 @@ it("reports a problem if nothing was sent for a minute, even if the clock is set
   });
   const endpointId = await rig.createEndpoint({ url: receiver.url, maxInFlight: 1 });
   const send = async (count: number): Promise<void> => {
-    await rig.app.createJobs(
-      rig.agent,
-      Array.from({ length: count }, () => ({})),
-    );
+    await rig.createJobs(count);
     worker.enqueueDue(endpointId);
   };
   await send(1);

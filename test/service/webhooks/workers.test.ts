@@ -1,6 +1,6 @@
 /** Several dispatchers that share work, die, stop or lose PostgreSQL: each delivery is sent and recorded. */
 import pg from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { INITIAL_WINDOW } from "../../../src/webhooks/dispatcher/endpoint-states.ts";
 import {
@@ -9,21 +9,9 @@ import {
 } from "../../../src/webhooks/dispatcher/claim-due-and-record-attempts.sql.ts";
 import { startFaultProxy } from "../../support/database/fault-proxy.ts";
 import { startTestReceiver, type TestReceiver } from "../../support/webhooks/receiver.ts";
-import { startDispatcherFixture, type DispatcherFixture } from "../../support/webhooks/dispatcher.fixture.ts";
+import { claimRequest, useDispatcherFixture } from "../../support/webhooks/dispatcher.fixture.ts";
 
-let rig: DispatcherFixture;
-beforeAll(async () => {
-  rig = await startDispatcherFixture();
-});
-afterAll(() => rig[Symbol.asyncDispose]());
-
-const jobs = (count: number) =>
-  rig.app.createJobs(
-    rig.agent,
-    Array.from({ length: count }, () => ({})),
-  );
-const forget = (endpointId: string) =>
-  rig.app.database.query(sql`update webhook_endpoint set deleted_at = now() where id = ${endpointId}`);
+const rig = useDispatcherFixture();
 /** The attempts do not time out while the test holds the responses back. */
 const PATIENT = { totalMs: 60_000 };
 const idsOf = ({ received }: TestReceiver) => received.map(({ headers }) => headers["webhook-id"]);
@@ -34,7 +22,7 @@ it("two workers share a backlog and send each delivery once", async () => {
   const endpoints = await Promise.all(
     Array.from({ length: 20 }, () => rig.createEndpoint({ url: receiver.url })),
   );
-  await jobs(30);
+  await rig.createJobs(30);
   const workers = [await rig.startDispatcher(PATIENT), await rig.startDispatcher(PATIENT)];
   for (const worker of workers) {
     worker.endpoints.setWorkerCount(2);
@@ -47,7 +35,7 @@ it("two workers share a backlog and send each delivery once", async () => {
   for (const id of endpoints) await rig.waitForStatus(id, "delivered");
   expect(receiver.received).toHaveLength(600);
   for (const worker of workers) await worker[Symbol.asyncDispose]();
-  for (const id of endpoints) await forget(id);
+  for (const id of endpoints) await rig.deleteEndpoint(id);
 });
 
 it("an expired lease goes to another worker, and the late result of the first is ignored", async () => {
@@ -59,7 +47,7 @@ it("an expired lease goes to another worker, and the late result of the first is
         : new Promise((resolve) => replies.push((status) => resolve({ status }))),
   });
   const endpointId = await rig.createEndpoint({ url: receiver.url });
-  await jobs(1);
+  await rig.createJobs(1);
   await using slow = await rig.startDispatcher(PATIENT);
   slow.wake();
   await receiver.waitFor(1);
@@ -83,7 +71,7 @@ it("an expired lease goes to another worker, and the late result of the first is
     { number: 2, outcome: "delivered" },
   ]);
   expect(await rig.deliveries(endpointId)).toMatchObject([{ status: "delivered", attempts: 2 }]);
-  await forget(endpointId);
+  await rig.deleteEndpoint(endpointId);
 });
 
 it("a stopping worker sends and records its leased deliveries and leases no more", async () => {
@@ -92,7 +80,7 @@ it("a stopping worker sends and records its leased deliveries and leases no more
     respond: () => new Promise((resolve) => replies.push(() => resolve({}))),
   });
   const endpointId = await rig.createEndpoint({ url: receiver.url });
-  await jobs(20);
+  await rig.createJobs(20);
   const worker = await rig.startDispatcher();
   worker.wake();
   await receiver.waitFor(INITIAL_WINDOW);
@@ -103,7 +91,7 @@ it("a stopping worker sends and records its leased deliveries and leases no more
   expect(rows.filter(({ status }) => status === "delivered")).toHaveLength(INITIAL_WINDOW);
   expect(rows.filter(({ status, attempts }) => status === "pending" && attempts === 0)).toHaveLength(18);
   expect(receiver.received).toHaveLength(INITIAL_WINDOW);
-  await forget(endpointId);
+  await rig.deleteEndpoint(endpointId);
 });
 
 it("results are kept while PostgreSQL is unavailable and recorded later", async () => {
@@ -116,7 +104,7 @@ it("results are kept while PostgreSQL is unavailable and recorded later", async 
         : new Promise((resolve) => replies.push(() => resolve({}))),
   });
   const endpointId = await rig.createEndpoint({ url: receiver.url });
-  await jobs(10);
+  await rig.createJobs(10);
   await using worker = await rig.startDispatcher({ ...PATIENT, databaseUrl: proxy.url });
   worker.wake();
   await receiver.waitFor(INITIAL_WINDOW);
@@ -128,7 +116,7 @@ it("results are kept while PostgreSQL is unavailable and recorded later", async 
   await rig.waitForStatus(endpointId, "delivered");
   expect(new Set(idsOf(receiver)).size).toBe(10);
   expect(receiver.received).toHaveLength(10);
-  await forget(endpointId);
+  await rig.deleteEndpoint(endpointId);
 });
 
 it("hanging endpoints do not delay others", async () => {
@@ -139,13 +127,13 @@ it("hanging endpoints do not delay others", async () => {
   await using healthy = await startTestReceiver();
   const stuck = await Promise.all([1, 2].map(() => rig.createEndpoint({ url: hanging.url })));
   const well = await Promise.all(Array.from({ length: 48 }, () => rig.createEndpoint({ url: healthy.url })));
-  await jobs(10);
+  await rig.createJobs(10);
   await using worker = await rig.startDispatcher(PATIENT);
   worker.wake();
   await healthy.waitFor(48 * 10);
   // An endpoint that has never responded gets only the initial window.
   expect(hanging.received.length).toBeLessThanOrEqual(2 * INITIAL_WINDOW);
-  for (const id of [...stuck, ...well]) await forget(id);
+  for (const id of [...stuck, ...well]) await rig.deleteEndpoint(id);
   for (const reply of replies) reply();
 });
 
@@ -154,37 +142,25 @@ it("endpoints are served in turn if there are more deliveries than slots", async
   const endpoints: string[] = [];
   for (let n = 0; n < 30; n += 1)
     endpoints.push(await rig.createEndpoint({ url: "http://127.0.0.1:9/" }, owner));
-  await rig.app.createJobs(
-    owner,
-    Array.from({ length: 5 }, () => ({})),
-  );
+  await rig.createJobs(5, owner);
   const served = new Set<string>();
   let cursor: string | null = null;
   // Thirty endpoints with two deliveries each and ten slots: six claims.
   for (let turn = 1; turn <= 6; turn += 1) {
-    const request = {
-      finished: [],
-      freeSlots: 10,
-      maxFirstAttempts: 10,
-      retryEndpoints: [],
-      sendBudgets: new Map<string, number>(),
-      partnerBudgets: new Map<string, number>(),
-      maxPerPartner: 100,
-      workerCount: 1,
-    };
-    const answer: ClaimResult = await claimDue(rig.app.database, { ...request, cursor });
+    const request = claimRequest({ freeSlots: 10, maxFirstAttempts: 10, maxPerPartner: 100, cursor });
+    const answer: ClaimResult = await claimDue(rig.app.database, request);
     for (const { endpointId } of answer.leases) served.add(endpointId);
     cursor = answer.cursor;
     expect(served.size).toBe(turn * 5);
   }
   expect(served).toEqual(new Set(endpoints));
-  for (const id of endpoints) await forget(id);
+  for (const id of endpoints) await rig.deleteEndpoint(id);
 });
 
 it("events of a transaction that commits late are delivered late, and none is lost", async () => {
   await using receiver = await startTestReceiver();
   const endpointId = await rig.createEndpoint({ url: receiver.url });
-  const [early, late] = await jobs(2);
+  const [early, late] = await rig.createJobs(2);
   await using worker = await rig.startDispatcher();
   worker.wake();
   await rig.waitForStatus(endpointId, "delivered");
@@ -214,5 +190,5 @@ it("events of a transaction that commits late are delivered late, and none is lo
   await Promise.all([open.end(), quick.end()]);
   const rows = await rig.waitForStatus(endpointId, "delivered");
   expect(rows).toHaveLength(4);
-  await forget(endpointId);
+  await rig.deleteEndpoint(endpointId);
 });

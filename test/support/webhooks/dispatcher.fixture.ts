@@ -1,5 +1,6 @@
 /** A database with jobs and endpoints, and dispatchers that the test wakes instead of timers. */
 import { Registry } from "prom-client";
+import { afterAll, beforeAll } from "vitest";
 import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
 import { AddressGuard } from "../../../src/core/http-client/address-guard.ts";
 import { systemClock, type Clock } from "../../../src/core/clock.ts";
@@ -8,6 +9,7 @@ import { createLogger } from "../../../src/core/logger.ts";
 import { HttpClient } from "../../../src/core/http-client/client.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { entities } from "../../../src/app/entities.ts";
+import type { ClaimRequest } from "../../../src/webhooks/dispatcher/claim-due-and-record-attempts.sql.ts";
 import { Dispatcher } from "../../../src/webhooks/dispatcher/dispatcher.ts";
 import { createDeliveryMetrics } from "../../../src/webhooks/dispatcher/metrics.ts";
 import type { AlertNotifier } from "../../../src/webhooks/endpoints/alerts.ts";
@@ -60,6 +62,30 @@ export type DispatcherFixture = Awaited<ReturnType<typeof startDispatcherFixture
 
 const RETRY_SCHEDULE_MS = [0, 5_000, 300_000, 1_800_000];
 
+/** A claim of everything that is due, which records nothing. */
+export const claimRequest = (changes: Partial<ClaimRequest> = {}): ClaimRequest => ({
+  finished: [],
+  freeSlots: 480,
+  maxFirstAttempts: 480,
+  retryEndpoints: [],
+  cursor: null,
+  sendBudgets: new Map(),
+  partnerBudgets: new Map(),
+  maxPerPartner: 480,
+  workerCount: 1,
+  ...changes,
+});
+
+/** Opens the database for the tests of a file. */
+export function useDispatcherFixture(): DispatcherFixture {
+  const rig = {} as DispatcherFixture;
+  beforeAll(async () => {
+    Object.assign(rig, await startDispatcherFixture());
+  });
+  afterAll(() => rig[Symbol.asyncDispose]());
+  return rig;
+}
+
 export async function startDispatcherFixture(overrides: AppOverrides = {}) {
   const app = await startTestApp({ WAYMARK_ROLE: "api" }, overrides);
   const agent = await app.createOrganization("agent");
@@ -98,6 +124,19 @@ export async function startDispatcherFixture(overrides: AppOverrides = {}) {
         insert into webhook_endpoint (id, organization_id, url, event_types, secrets, max_in_flight, per_second, created_by)
         values (${id}, ${owner.id}, ${url}, ${eventTypes}, ${JSON.stringify(secrets)}, ${maxInFlight}, ${perSecond}, 'test')`);
       return id;
+    },
+    deleteEndpoint: (id: string) =>
+      app.database.query(sql`update webhook_endpoint set deleted_at = now() where id = ${id}`),
+    createJobs: (count: number, owner = agent): Promise<string[]> =>
+      app.createJobs(
+        owner,
+        Array.from({ length: count }, () => ({})),
+      ),
+    /** The agent's organisation in test mode, with a test key. */
+    async createTestOrganization() {
+      const settings = { organizationId: agent.id, name: "t", createdBy: "test" };
+      const { key, text } = await app.keys.create({ ...settings, testSide: "agent" });
+      return { ...agent, id: key.organization?.id ?? "", key: text };
     },
     async startDispatcher({
       databaseUrl,

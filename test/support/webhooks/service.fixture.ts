@@ -1,9 +1,10 @@
 /** The webhook services on a new database, without a worker that delivers. */
 import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
 import { upsertRows } from "../../../src/jobs/update/upsert.sql.ts";
 import { OrganizationService } from "../../../src/organizations/service.ts";
-import { openDatabase } from "../../../src/core/postgres/database.ts";
+import { type Database, openDatabase, type Queryable } from "../../../src/core/postgres/database.ts";
 import {
   systemActor,
   type OrganizationType,
@@ -27,10 +28,47 @@ export interface StoredDelivery {
   attempts: number;
 }
 
+interface WebhookServiceOptions {
+  retentionDays?: number;
+  replayRate?: TokenRate;
+}
+
+/** The database, which also records the statements about deliveries. */
+export function listening({ database }: Pick<WebhookServiceFixture, "database">, texts: string[]): Database {
+  const heard = <T extends Queryable>(queryable: T, replacements: object = {}): T =>
+    new Proxy(queryable, {
+      get(target, name) {
+        const replaced: unknown = Reflect.get({ query, ...replacements }, name);
+        if (typeof replaced === "function") return replaced;
+        const member: unknown = Reflect.get(target, name, target);
+        return typeof member === "function" ? (member.bind(target) as unknown) : member;
+
+        async function query<Row>(statement: Sql): Promise<Row[]> {
+          const { text } = statement.compile();
+          if (/webhook_(delivery|attempt)/.test(text)) texts.push(text);
+          return await target.query<Row>(statement);
+        }
+      },
+    });
+  const transaction: Database["transaction"] = (work, outcome) =>
+    database.transaction((tx) => work(heard(tx)), outcome);
+  return heard(database, { transaction });
+}
+
+/** Opens the services for the tests of a file. */
+export function useWebhookServices(options: WebhookServiceOptions = {}): WebhookServiceFixture {
+  const services = {} as WebhookServiceFixture;
+  beforeAll(async () => {
+    Object.assign(services, await openWebhookServiceFixture(options));
+  });
+  afterAll(() => services[Symbol.asyncDispose]());
+  return services;
+}
+
 export async function openWebhookServiceFixture({
   retentionDays = 30,
   replayRate,
-}: { retentionDays?: number; replayRate?: TokenRate } = {}) {
+}: WebhookServiceOptions = {}) {
   const stack = new AsyncDisposableStack();
   const { url } = stack.use(await createTestDatabase());
   const database = stack.use(await openDatabase({ url, poolSize: 6, entities }));
