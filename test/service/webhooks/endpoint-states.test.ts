@@ -213,7 +213,7 @@ describe("disableFailing", () => {
     const far = [{ agoMs: 6 * DAY_MS }, { agoMs: 5 * DAY_MS }];
     const [long, short, one, near, one2, tests, never] = [
       await failing(6 * DAY_MS, far),
-      await failing(5 * DAY_MS - HOUR_MS, far),
+      await failing(5 * DAY_MS - HOUR_MS, [{ agoMs: 5 * DAY_MS - HOUR_MS }, { agoMs: 4 * DAY_MS }]),
       await failing(6 * DAY_MS, [{ agoMs: 6 * DAY_MS }]),
       await failing(6 * DAY_MS, [{ agoMs: 6 * DAY_MS }, { agoMs: 6 * DAY_MS - 11 * HOUR_MS }]),
       await failing(6 * DAY_MS, [

@@ -12,29 +12,22 @@ function record(window: CircuitWindow, pattern: string, fromMs = startMs): numbe
 }
 
 describe("the circuit window", () => {
-  it("opens at the tenth consecutive failure", () => {
-    expect(record(new CircuitWindow(), "x".repeat(9))).toEqual([]);
-    expect(record(new CircuitWindow(), "x".repeat(10))).toEqual([10]);
+  it.each([
+    ["at the tenth consecutive failure", "x".repeat(9), []],
+    ["at the tenth consecutive failure", "x".repeat(10), [10]],
+    ["not if a success is between them", `${".".repeat(20)}${"x".repeat(9)}.${"x".repeat(9)}`, []],
+    ["at 70 % failures of at least ten attempts", "xxx.xxx.x", []],
+    ["at 70 % failures of at least ten attempts", "xx.xx.xx.x", [10]],
+    ["at 70 % failures of at least ten attempts", "xx.xx.x..x", []],
+    ["not at a success", "xxx.xxx.x.", []],
+  ])("opens %s: %s", (_when, pattern, opened) => {
+    expect(record(new CircuitWindow(), pattern)).toEqual(opened);
   });
 
   it("opens at ten consecutive failures over any time", () => {
     const window = new CircuitWindow();
     const opened = Array.from({ length: 10 }, (_, at) => window.record(false, startMs + at * 60 * MINUTE_MS));
     expect(opened).toEqual([...Array.from({ length: 9 }, () => false), true]);
-  });
-
-  it("restarts the count of consecutive failures at a success", () => {
-    expect(record(new CircuitWindow(), `${".".repeat(20)}${"x".repeat(9)}.${"x".repeat(9)}`)).toEqual([]);
-  });
-
-  it("opens at 70 % failures of at least ten attempts", () => {
-    expect(record(new CircuitWindow(), "xxx.xxx.x")).toEqual([]);
-    expect(record(new CircuitWindow(), "xx.xx.xx.x")).toEqual([10]);
-    expect(record(new CircuitWindow(), "xx.xx.x..x")).toEqual([]);
-  });
-
-  it("does not open at a success", () => {
-    expect(record(new CircuitWindow(), "xxx.xxx.x.")).toEqual([]);
   });
 
   it("ignores attempts older than five minutes", () => {

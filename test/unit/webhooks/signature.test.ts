@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
@@ -54,31 +53,5 @@ describe("newSecret", () => {
       expect(Buffer.from(one.slice(6), "base64")).toHaveLength(32);
     }
     expect(new Set(secrets).size).toBe(100);
-  });
-});
-
-describe("the Python package standardwebhooks", () => {
-  const script = `
-import sys, json
-from standardwebhooks import Webhook
-case = json.load(sys.stdin)
-Webhook(case["secret"]).verify(case["body"], case["headers"])
-print("verified")`;
-  const installed = spawnSync("python3", ["-c", "import standardwebhooks"]).status === 0;
-
-  it("accepts our signature", ({ skip }) => {
-    skip(!installed, "skipped: python3 with the package standardwebhooks (PyPI) is not installed here");
-    const timestampS = Math.floor(Date.now() / 1000);
-    const [own, body] = [newSecret(), '{"town":"Tromsø 🚚"}'];
-    const headers = {
-      "webhook-id": message.id,
-      "webhook-timestamp": String(timestampS),
-      "webhook-signature": sign([newSecret(), own], { id: message.id, timestampS, body }),
-    };
-    const { stdout, stderr } = spawnSync("python3", ["-c", script], {
-      input: JSON.stringify({ secret: own, body, headers }),
-      encoding: "utf8",
-    });
-    expect({ stdout, stderr }).toEqual({ stdout: "verified\n", stderr: "" });
   });
 });
