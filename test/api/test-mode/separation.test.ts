@@ -1,9 +1,5 @@
-/** A thousand changes of test jobs leave live data as it is, a reset leaves no test row, and a run reaches every status. */
+/** A thousand changes of test jobs leave live data as it is, and a reset leaves no test row. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createDataServices } from "../../../src/app/data-services.ts";
-import { applyDueSteps } from "../../../src/test-mode/api.ts";
-import { systemClock } from "../../../src/core/clock.ts";
-import { sql } from "../../../src/core/postgres/sql.ts";
 import { createSignedInUser, type SignedInTestUser } from "../../support/accounts/signed-in-user.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.fixture.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
@@ -95,32 +91,4 @@ it("a reset leaves only the organisations, keys, endpoints, audit entries and ne
   expect(left.filter((table) => !kept.has(table))).toEqual([]);
   const again = await app.call("/v1/test/jobs", { method: "POST", key, headers });
   expect(again.headers.get("idempotency-replayed")).toBeNull();
-});
-
-it("a run reaches every status, with an event for each", async () => {
-  const statuses = (await call("GET", "/v1/reference/statuses")) as { items: { code: string }[] };
-  const codes = statuses.items.map(({ code }) => code);
-  expect(codes).toHaveLength(16);
-  // A new job is pending, so that a step to it first would change nothing.
-  const steps = [...codes.filter((code) => code !== "pending"), "pending"];
-  const { items } = (await call("POST", "/v1/test/jobs")) as { items: { marking_number: string }[] };
-  const number = items[0]?.marking_number ?? "";
-  await call("POST", `/v1/test/jobs/by-marking/${number}/run`, { steps });
-  let now = Date.now();
-  const clock = { ...systemClock, now: () => now };
-  const { jobs } = createDataServices({
-    database: app.database,
-    clock,
-    notifyWorkers: () => undefined,
-    recordAccessChange: async () => undefined,
-  });
-  for (const _ of steps) {
-    now += 1_000;
-    await applyDueSteps({ database: app.database, clock, jobs, scheduleStep: () => undefined });
-  }
-  const changes = await app.database.query<{ to: string }>(sql`
-    select changes -> 'normalized_status' ->> 'to' as to from job_event
-    where type = 'job.status_changed' and job ->> 'marking_number' = ${number} order by sequence`);
-  expect(changes.map(({ to }) => to)).toEqual(steps);
-  expect(await app.database.query(sql`select from test_run`)).toEqual([]);
 });

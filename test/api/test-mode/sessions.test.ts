@@ -1,10 +1,11 @@
 /** Console sessions in test mode: they see and change the organisation's test data, and nothing that is live. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { toTypedId } from "../../../src/core/ids.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { createSignedInUser, type SignedInTestUser } from "../../support/accounts/signed-in-user.ts";
 import { startAppInstance } from "../../support/app/app-instance.ts";
-import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
+import type { TestOrganization } from "../../support/app/app.fixture.ts";
+import { sharedApp } from "../../support/app/shared-app.ts";
 import { snapshotOf } from "../../support/app/organization-snapshot.ts";
 import { startFaultProxy, withoutBackground } from "../../support/database/fault-proxy.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -12,7 +13,7 @@ import { startTestReceiver } from "../../support/webhooks/receiver.ts";
 import { graphql } from "../../support/graphql/client.ts";
 import { JOB_CHANGED, openRawWebSocket } from "../../support/graphql/subscription-client.ts";
 
-let app: TestApp;
+const app = await sharedApp();
 let agent: TestOrganization;
 let owner: SignedInTestUser;
 let member: SignedInTestUser;
@@ -23,7 +24,6 @@ let testNumber: string;
 const live = { job: "", endpoint: "", key: "", member: "" };
 
 beforeAll(async () => {
-  app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on" });
   agent = await app.createOrganization("agent");
   owner = await createSignedInUser(app, agent.id);
   member = await createSignedInUser(app, agent.id, "dispatcher");
@@ -47,7 +47,6 @@ beforeAll(async () => {
   const { body } = await app.call("/v1/test/jobs", { key: testKey, method: "POST", body: "{}" });
   testNumber = (body.data as { items: { marking_number: string }[] }).items[0]?.marking_number ?? "";
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 function send(user: SignedInTestUser, mode: string, query: string, variables = {}) {
   return graphql(app, query, { headers: { ...user.headers, "X-Waymark-Mode": mode }, variables });

@@ -118,11 +118,16 @@ const reasonsByStatus: Readonly<Record<string, string>> = {
 };
 
 describe("a run", () => {
-  it.each(pathNames)("applies every status of its path once: %s", async (path) => {
+  it.each([...pathNames, "all statuses"] as const)("applies every status once: %s", async (name) => {
     const partner = await createPartner();
     const [markingNumber = ""] = await createJobs(partner, 1);
+    const codes = (await services.referenceData.statuses()).map(({ code }) => code);
+    // A new job is pending, so that a step to it first would change nothing.
+    const every = [...codes.filter((code) => code !== "pending"), "pending"];
+    const [request, statuses] =
+      name === "all statuses" ? [{ steps: every }, every] : [{ path: name }, paths[name]];
     const { endsAt } = await services.testMode.startRun(partner.principal, markingNumber, {
-      path,
+      ...request,
       intervalMs: 5 * SECOND_MS,
     });
     const reasons: (string | null)[] = [];
@@ -134,9 +139,9 @@ describe("a run", () => {
       const job = await findJob(database, partner.principal, markingNumber);
       reasons.push(job?.failure_reason ?? null);
     }
-    expect(await statusesOf(partner, markingNumber)).toEqual(paths[path]);
+    expect(await statusesOf(partner, markingNumber)).toEqual(statuses);
     // As after a PATCH, a reason stays until another one replaces it.
-    const expected = paths[path].map((_, index, all) => {
+    const expected = statuses.map((_, index, all) => {
       const withReason = all.slice(0, index + 1).findLast((status) => status in reasonsByStatus);
       return withReason === undefined ? null : reasonsByStatus[withReason];
     });

@@ -258,16 +258,6 @@ describe("the attempts of an endpoint", () => {
       { deliveryId: retried?.id, number: 11 },
     ]);
   });
-
-  it("are none before the first, and of another organisation there is no such endpoint", async () => {
-    const { agent, id } = await createAgentWithEndpoint(services);
-    const other = await services.createOrganization("agent");
-    await services.createJob(agent);
-    expect(await services.deliveries.attempts(agent, id)).toEqual([]);
-    await expect(services.deliveries.attempts(other, id)).rejects.toMatchObject({
-      code: "NotFoundException",
-    });
-  });
 });
 
 describe("a test event", () => {

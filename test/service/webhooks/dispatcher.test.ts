@@ -332,19 +332,3 @@ describe("problems on our side", () => {
       );
     }));
 });
-
-it("a suspended organisation receives nothing until it is restored", async () => {
-  const partner = await rig.app.createOrganization("agent");
-  await using receiver = await startTestReceiver();
-  const endpointId = await rig.createEndpoint({ url: receiver.url }, partner);
-  const suspend = (at: string | null) =>
-    rig.app.database.query(sql`update organization set suspended_at = ${at} where id = ${partner.id}`);
-  await suspend("2026-01-01");
-  await rig.createJobs(1, partner);
-  await makeEvents(0);
-  await again();
-  expect(await rig.deliveries(endpointId)).toMatchObject([{ status: "pending", attempts: 0 }]);
-  await suspend(null);
-  dispatcher.wake();
-  await rig.waitForStatus(endpointId, "delivered");
-});

@@ -137,14 +137,11 @@ describe("create", () => {
     });
   });
 
-  // The encoded form of the last one has 6,020 characters.
-  it.each(["http://169.254.169.254/latest", "not a url", `https://example.com/${"é".repeat(1_000)}`])(
-    "rejects the URL %.40s",
-    async (url) => {
-      const { problems } = await problemsOf(services.endpoints.create(agent, { url }));
-      expect(Object.keys(problems)).toEqual(["url"]);
-    },
-  );
+  it("rejects a URL whose encoded form is too long", async () => {
+    const url = `https://example.com/${"é".repeat(1_000)}`;
+    const { problems } = await problemsOf(services.endpoints.create(agent, { url }));
+    expect(Object.keys(problems)).toEqual(["url"]);
+  });
 
   it("keeps the value of a header that is sent back masked, under any case, and rejects a mask without a value", async () => {
     const { id } = (

@@ -5,17 +5,19 @@ import { defaultReplayRate } from "../../../src/webhooks/deliveries/replay-limit
 import { UNREACHABLE_URL } from "../../support/webhooks/endpoint.fixture.ts";
 import { openWebhookServiceFixture } from "../../support/webhooks/service.fixture.ts";
 
-const RATE = { perSecond: 1_000, burst: 4_000 };
+/** The services with this limit, and an agent with 2,500 jobs. */
+async function openLimited(burst: number) {
+  const services = await openWebhookServiceFixture({ replayRate: { perSecond: 1_000, burst } });
+  onTestFinished(() => services[Symbol.asyncDispose]());
+  const agent = await services.createOrganization("agent");
+  await services.createJobs(agent, 2_500);
+  return { services, agent };
+}
 
 // evidence: replay-limit-per-organization
 it("limits the deliveries per organisation, even if it deletes the endpoints", async () => {
-  const services = await openWebhookServiceFixture({ replayRate: RATE });
-  onTestFinished(() => services[Symbol.asyncDispose]());
-  const [agent, other] = [
-    await services.createOrganization("agent"),
-    await services.createOrganization("agent"),
-  ];
-  await services.createJobs(agent, 2_500);
+  const { services, agent } = await openLimited(4_000);
+  const other = await services.createOrganization("agent");
   await services.createJobs(other, 1);
   const replayToNew = async (owner: typeof agent): Promise<unknown> => {
     const { endpoint } = await services.endpoints.create(owner, { url: UNREACHABLE_URL });
@@ -41,10 +43,7 @@ it("limits the deliveries per organisation, even if it deletes the endpoints", a
 
 // evidence: replay-limit-resumes
 it("continues where it stopped if the request is repeated", async () => {
-  const services = await openWebhookServiceFixture({ replayRate: { perSecond: 1_000, burst: 2_000 } });
-  onTestFinished(() => services[Symbol.asyncDispose]());
-  const agent = await services.createOrganization("agent");
-  await services.createJobs(agent, 2_500);
+  const { services, agent } = await openLimited(2_000);
   const { endpoint } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
   const replay = () => services.deliveries.replayMany(agent, endpoint.id, { which: "missing" });
   expect(await replay()).toMatchObject({ replayed: 2_000, hasMore: true });
@@ -54,10 +53,7 @@ it("continues where it stopped if the request is repeated", async () => {
 });
 
 it("keeps what it did in the caller's transaction, and uses the rate also if that fails", async () => {
-  const services = await openWebhookServiceFixture({ replayRate: { perSecond: 1_000, burst: 4_000 } });
-  onTestFinished(() => services[Symbol.asyncDispose]());
-  const agent = await services.createOrganization("agent");
-  await services.createJobs(agent, 2_500);
+  const { services, agent } = await openLimited(4_000);
   const { endpoint } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
   const replayAnd = (finish: () => void) =>
     services.database.transaction(async (tx) => {

@@ -114,18 +114,4 @@ describe("an attempt", () => {
     const result = await send(await receiverOf({ respond: () => ({ status, headers }) }));
     expect(result.outcome).toMatchObject(outcome);
   });
-
-  it("without a response resolves with the reason", async () => {
-    const receiver = await receiverOf({
-      respond: (_, response) => {
-        response.destroy();
-        return undefined;
-      },
-    });
-    expect(await send(receiver)).toMatchObject({
-      outcome: { class: "reset", status: null, message: expect.stringContaining("closed the connection") },
-      responseHeaders: null,
-      responseBody: null,
-    });
-  });
 });
