@@ -11,6 +11,7 @@ import { sql } from "../../../src/core/postgres/sql.ts";
 import { SECOND_MS } from "../../../src/core/time.ts";
 import { paths, pathNames } from "../../../src/test-mode/paths.ts";
 import { applyDueSteps, MAX_STEPS_PER_PARTNER } from "../../../src/test-mode/test-run.driver.ts";
+import type { RunRequest } from "../../../src/test-mode/test-run.changes.ts";
 import { TestRun } from "../../../src/test-mode/api.ts";
 import type { TestPrincipal } from "../../../src/test-mode/service.ts";
 import { waitForBlockedSessions } from "../../support/database/blocked-sessions.ts";
@@ -74,6 +75,14 @@ async function createJobs({ principal }: Partner, count: number): Promise<string
   return jobs.map(({ marking_number: number }) => number);
 }
 
+const STEPS = ["picked_up", "in_transit"];
+
+/** Starts a run of a new job. */
+async function startRun(partner: Partner, { steps = STEPS, intervalMs = 5_000 }: Partial<RunRequest> = {}) {
+  const [number = ""] = await createJobs(partner, 1);
+  return await services.testMode.startRun(partner.principal, number, { steps, intervalMs });
+}
+
 /** Stores runs of jobs that do not exist, `count` for each agent: their steps change only the runs. */
 async function addRunsOf(agentIds: readonly string[], count: number, dueAt: Date): Promise<void> {
   const runs = agentIds.flatMap((agentId) =>
@@ -81,7 +90,7 @@ async function addRunsOf(agentIds: readonly string[], count: number, dueAt: Date
       jobId: randomUUID(),
       agentId,
       markingNumber: `TEST-${index}`,
-      steps: ["picked_up", "in_transit"],
+      steps: STEPS,
       intervalMs: 10 * SECOND_MS,
       dueAt,
     })),
@@ -151,26 +160,19 @@ describe("a run", () => {
 
   it("is scheduled for its next step, and not after its last", async () => {
     const partner = await createPartner();
-    const [number = ""] = await createJobs(partner, 1);
-    const steps = ["picked_up", "in_transit"];
-    const { nextStepAt } = await services.testMode.startRun(partner.principal, number, {
-      steps,
-      intervalMs: 5_000,
-    });
+    const { markingNumber: number, nextStepAt } = await startRun(partner);
     clock.advance(SECOND_MS);
     await apply();
     expect(scheduled).toEqual([nextStepAt.getTime() + 5_000]);
     clock.advance(5_000);
     await apply();
     expect(scheduled).toHaveLength(1);
-    expect(await statusesOf(partner, number)).toEqual(steps);
+    expect(await statusesOf(partner, number)).toEqual(STEPS);
   });
 
   it("keeps the interval after a step that was late", async () => {
     const partner = await createPartner();
-    const [number = ""] = await createJobs(partner, 1);
-    const steps = ["picked_up", "in_transit"];
-    await services.testMode.startRun(partner.principal, number, { steps, intervalMs: 60 * SECOND_MS });
+    const { markingNumber: number } = await startRun(partner, { intervalMs: 60 * SECOND_MS });
     clock.advance(HOUR_MS);
     await apply();
     await apply();
@@ -179,15 +181,14 @@ describe("a run", () => {
     expect(await statusesOf(partner, number)).toEqual(["picked_up"]);
     clock.advance(10 * SECOND_MS);
     await apply();
-    expect(await statusesOf(partner, number)).toEqual(steps);
+    expect(await statusesOf(partner, number)).toEqual(STEPS);
   });
 });
 
 it("applies each step once if two passes run at the same time", async () => {
   const partner = await createPartner();
-  const numbers = await createJobs(partner, 30);
-  const request = { steps: ["picked_up", "in_transit"], intervalMs: 5_000 };
-  for (const number of numbers) await services.testMode.startRun(partner.principal, number, request);
+  const numbers: string[] = [];
+  while (numbers.length < 30) numbers.push((await startRun(partner)).markingNumber);
   clock.advance(SECOND_MS);
   // The first pass holds the locks of ten runs until the second one has ended.
   const [isInBatch, mayCommit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -211,9 +212,7 @@ it("applies each step once if two passes run at the same time", async () => {
 
 it("a run that is cancelled during a step keeps that step, and applies no other", async () => {
   const partner = await createPartner();
-  const [number = ""] = await createJobs(partner, 1);
-  const request = { steps: ["picked_up", "in_transit"], intervalMs: 5_000 };
-  await services.testMode.startRun(partner.principal, number, request);
+  const { markingNumber: number } = await startRun(partner);
   clock.advance(SECOND_MS);
   let cancelled: Promise<{ steps: readonly string[] }> | undefined;
   await apply({
@@ -291,19 +290,17 @@ describe("a pass", () => {
 describe("during a suspension", () => {
   it("steps wait, and are applied after it", async () => {
     const [partner, other] = [await createPartner(), await createPartner()];
-    const [[number = ""], [otherNumber = ""]] = [await createJobs(partner, 1), await createJobs(other, 1)];
-    const request = { steps: ["picked_up", "in_transit"], intervalMs: 5_000 };
-    await services.testMode.startRun(partner.principal, number, request);
-    await services.testMode.startRun(other.principal, otherNumber, request);
+    const { markingNumber: number } = await startRun(partner);
+    const { markingNumber: otherNumber } = await startRun(other);
     clock.advance(SECOND_MS);
     await apply();
     await keys.setSuspended(partner.liveId, true);
     clock.advance(HOUR_MS);
     await apply();
     expect(await statusesOf(partner, number)).toEqual(["picked_up"]);
-    expect(await statusesOf(other, otherNumber)).toEqual(["picked_up", "in_transit"]);
+    expect(await statusesOf(other, otherNumber)).toEqual(STEPS);
     await keys.setSuspended(partner.liveId, false);
     await apply();
-    expect(await statusesOf(partner, number)).toEqual(["picked_up", "in_transit"]);
+    expect(await statusesOf(partner, number)).toEqual(STEPS);
   });
 });

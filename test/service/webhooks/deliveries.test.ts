@@ -1,7 +1,6 @@
 /** The delivery log: lists, details, test events and isolation between organisations. */
 import { describe, expect, it } from "vitest";
 import { toEventWire, type EventRow } from "../../../src/events/wire.ts";
-import { AppError } from "../../../src/core/errors.ts";
 import { fromTypedId, newUuid, toTypedId } from "../../../src/core/ids.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { systemPrincipal } from "../../../src/webhooks/webhook-principal.ts";
@@ -11,7 +10,11 @@ import { createAgentWithEndpoint, finishPendingDeliveries } from "../../support/
 import { UNREACHABLE_URL } from "../../support/webhooks/endpoint.fixture.ts";
 import { isSigned } from "../../support/webhooks/is-signed.ts";
 import { startTestReceiver } from "../../support/webhooks/receiver.ts";
-import { openWebhookServiceFixture, useWebhookServices } from "../../support/webhooks/service.fixture.ts";
+import {
+  answersTo,
+  openWebhookServiceFixture,
+  useWebhookServices,
+} from "../../support/webhooks/service.fixture.ts";
 
 const services = useWebhookServices();
 
@@ -209,24 +212,10 @@ describe("an organisation", () => {
       () => deliveries.replayMany(contractor, whose.endpoint, { which: "missing" }),
       () => deliveries.sendTest(contractor, whose.endpoint),
     ];
-    const answers = (whose: { delivery: string; endpoint: string }) =>
-      Promise.all(
-        attempts(whose).map((tried) =>
-          tried().then(
-            () => "done",
-            (error: unknown) => {
-              if (!(error instanceof AppError)) throw error;
-              const { code, message, details } = error;
-              return JSON.stringify({ code, message, details });
-            },
-          ),
-        ),
-      );
-    const another = await answers({ delivery: delivery!.id, endpoint: id });
-    expect(another).toEqual(
-      await answers({ delivery: toTypedId("dlv", newUuid()), endpoint: toTypedId("whe", newUuid()) }),
-    );
-    expect(another).toEqual(await answers({ delivery: "dlv_x", endpoint: "whe_x" }));
+    const another = await answersTo(attempts({ delivery: delivery!.id, endpoint: id }));
+    const unknown = { delivery: toTypedId("dlv", newUuid()), endpoint: toTypedId("whe", newUuid()) };
+    for (const none of [unknown, { delivery: "dlv_x", endpoint: "whe_x" }])
+      expect(another).toEqual(await answersTo(attempts(none)));
     expect(another.every((answer) => answer.includes("NotFoundException"))).toBe(true);
     const page = { filter: { organizationId: agent.organizationId }, limit: 5 };
     expect((await deliveries.list(contractor, page)).items).toEqual([]);

@@ -11,7 +11,7 @@ import { MAX_ENDPOINTS } from "../../../src/webhooks/endpoints/service.ts";
 import type { EndpointSettings } from "../../../src/webhooks/endpoints/validation.ts";
 import { UNREACHABLE_URL, createEndpointFor, endpointUuid } from "../../support/webhooks/endpoint.fixture.ts";
 import { openTransaction, waitForBlockedSessions } from "../../support/database/blocked-sessions.ts";
-import { useWebhookServices } from "../../support/webhooks/service.fixture.ts";
+import { answersTo, useWebhookServices } from "../../support/webhooks/service.fixture.ts";
 
 const services = useWebhookServices();
 let agent: OrganizationPrincipal;
@@ -290,21 +290,9 @@ describe("an organisation", () => {
       () => endpoints.rotateSecret(contractor, whose),
       () => endpoints.reveal(contractor, whose),
     ];
-    const answers = async (whose: string) =>
-      await Promise.all(
-        attempts(whose).map((attempt) =>
-          attempt().then(
-            () => "done",
-            (error: unknown) => {
-              const { code, message, details } = error as AppError;
-              return JSON.stringify({ code, message, details });
-            },
-          ),
-        ),
-      );
-    const another = await answers(id);
-    expect(another).toEqual(await answers(toTypedId("whe", newUuid())));
-    expect(another).toEqual(await answers("whe_nonsense"));
+    const another = await answersTo(attempts(id));
+    expect(another).toEqual(await answersTo(attempts(toTypedId("whe", newUuid()))));
+    expect(another).toEqual(await answersTo(attempts("whe_nonsense")));
     expect(new Set(another).size).toBe(1);
     expect(await endpoints.find(contractor, id)).toBeNull();
     expect((await endpoints.list(contractor, { organizationId: agent.organizationId })).length).toBe(0);

@@ -4,23 +4,16 @@ import { fromTypedId, newUuid, toTypedId } from "../../../src/core/ids.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import type { AccessChange } from "../../../src/mail/api.ts";
 import { replaySelected } from "../../../src/webhooks/deliveries/replay-selected.ts";
-import { createAgentWithEndpoint, finishPendingDeliveries } from "../../support/webhooks/delivery.fixture.ts";
+import { createAgentWithEndpoint, createAgentWithFailed } from "../../support/webhooks/delivery.fixture.ts";
 import { useWebhookServices } from "../../support/webhooks/service.fixture.ts";
 
 const services = useWebhookServices({ replayRate: { perSecond: 1, burst: 5 } });
-
-const createFailed = async (count: number) => {
-  const own = await createAgentWithEndpoint(services);
-  await services.createJobs(own.agent, count);
-  await finishPendingDeliveries(services, own.uuid, "failed");
-  return { ...own, ids: (await own.list()).map(({ id }) => id) };
-};
 
 const codesOf = (results: Awaited<ReturnType<typeof services.deliveries.replaySelected>>) =>
   results.map(({ delivery, error }) => delivery?.origin ?? error?.code);
 
 it("replays each selected delivery once, in the order of the ids", async () => {
-  const { agent, ids, list } = await createFailed(3);
+  const { agent, ids, list } = await createAgentWithFailed(services, 3);
   const selected = [ids[2], ids[0], ids[2]] as string[];
   const announced = services.workerNotifications.count;
   const results = await services.deliveries.replaySelected(agent, selected);
@@ -40,7 +33,7 @@ it("discards those that are pending, and has an error for each that can't be rep
     update webhook_delivery set lease_token = ${newUuid()}, due_at = now() + interval '30 s'
     where id = ${fromTypedId("dlv", inFlight?.id ?? "")}`);
   const test = await services.deliveries.sendTest(agent, id);
-  const foreign = await createFailed(1);
+  const foreign = await createAgentWithFailed(services, 1);
   const ids = [pending?.id, inFlight?.id, test.id, foreign.ids[0], toTypedId("dlv", newUuid()), "none"];
   const results = await services.deliveries.replaySelected(agent, ids as string[]);
   expect(codesOf(results)).toEqual([
@@ -51,19 +44,21 @@ it("discards those that are pending, and has an error for each that can't be rep
     "NotFoundException",
     "NotFoundException",
   ]);
+  expect(results[1]?.error?.message).toContain("in flight");
   expect(results[3]?.error?.message).toBe(results[4]?.error?.message);
-  expect(await list({ status: "discarded" })).toMatchObject([{ id: pending?.id }]);
+  expect(await list({ status: "discarded" })).toMatchObject([
+    { id: pending?.id, finishedAt: expect.any(String) },
+  ]);
   expect(await foreign.list()).toHaveLength(1);
   await services.endpoints.delete(agent, id);
-  expect(codesOf(await services.deliveries.replaySelected(agent, [test.id, pending?.id ?? ""]))).toEqual([
-    "ConflictException",
-    "ConflictException",
-  ]);
+  const ofDeleted = await services.deliveries.replaySelected(agent, [test.id, pending?.id ?? ""]);
+  expect(codesOf(ofDeleted)).toEqual(["ConflictException", "ConflictException"]);
+  expect(ofDeleted[1]?.error?.message).toContain("deleted");
   expect((await services.listDeliveries(sql`endpoint_id = ${uuid} and origin = 'replay'`)).length).toBe(1);
 });
 
 it("counts towards the replays of the partner, and replays none beyond them", async () => {
-  const { agent, ids, list } = await createFailed(4);
+  const { agent, ids, list } = await createAgentWithFailed(services, 4);
   await services.deliveries.replaySelected(agent, ids);
   await expect(services.deliveries.replaySelected(agent, ids.slice(0, 2))).rejects.toMatchObject({
     code: "TooManyRequestsException",
@@ -72,7 +67,7 @@ it("counts towards the replays of the partner, and replays none beyond them", as
 });
 
 it("records one audit entry for each endpoint", async () => {
-  const { agent, ids, id } = await createFailed(2);
+  const { agent, ids, id } = await createAgentWithFailed(services, 2);
   const { endpoint: second } = await services.endpoints.create(agent, { url: "http://127.0.0.1:9/webhooks" });
   await services.createJob(agent);
   const [ofSecond] = (await services.deliveries.list(agent, { filter: { endpointId: second.id }, limit: 1 }))

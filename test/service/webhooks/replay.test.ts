@@ -4,7 +4,11 @@ import { fromTypedId, newUuid, uuidV7Sql } from "../../../src/core/ids.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { flagPending } from "../../../src/webhooks/deliveries/flag-after-restore.sql.ts";
 import { DAY_MS, HOUR_MS } from "../../support/fake-clock.ts";
-import { createAgentWithEndpoint, finishPendingDeliveries } from "../../support/webhooks/delivery.fixture.ts";
+import {
+  createAgentWithEndpoint,
+  createAgentWithFailed,
+  finishPendingDeliveries,
+} from "../../support/webhooks/delivery.fixture.ts";
 import { UNREACHABLE_URL } from "../../support/webhooks/endpoint.fixture.ts";
 import { useWebhookServices, type WebhookServiceFixture } from "../../support/webhooks/service.fixture.ts";
 
@@ -33,17 +37,6 @@ describe("replay", () => {
     expect(services.workerNotifications.count).toBe(announced + 1);
   });
 
-  it("discards a pending original, so that the event is sent once", async () => {
-    const { agent, list } = await createAgentWithEndpoint(services);
-    await services.createJob(agent);
-    const [before] = await list();
-    await services.deliveries.replay(agent, before!.id);
-    expect(await list()).toMatchObject([
-      { origin: "replay", status: "pending" },
-      { id: before!.id, status: "discarded", finishedAt: expect.any(String) },
-    ]);
-  });
-
   it("keeps the after_restore mark", async () => {
     const { agent, id, uuid, list } = await createAgentWithEndpoint(services);
     const marks = (origin: string) =>
@@ -65,29 +58,6 @@ describe("replay", () => {
     const marked = await marks("replay");
     expect(marked).toHaveLength(4);
     expect(marked.filter(({ after_restore: mark }) => mark)).toHaveLength(3);
-  });
-
-  it("rejects deliveries in flight, of deleted endpoints and of test events", async () => {
-    const { agent, id, uuid, list } = await createAgentWithEndpoint(services);
-    await services.createJob(agent);
-    const [delivery] = await list();
-    await services.database.query(sql`
-      update webhook_delivery set lease_token = ${newUuid()}, due_at = now() + interval '30 s' where endpoint_id = ${uuid}`);
-    await expect(services.deliveries.replay(agent, delivery!.id)).rejects.toMatchObject({
-      code: "ConflictException",
-      message: expect.stringContaining("in flight"),
-    });
-    await services.endpoints.delete(agent, id);
-    await expect(services.deliveries.replay(agent, delivery!.id)).rejects.toMatchObject({
-      code: "ConflictException",
-      message: expect.stringContaining("deleted"),
-    });
-    const other = await createAgentWithEndpoint(services);
-    const test = await services.deliveries.sendTest(other.agent, other.id);
-    await expect(services.deliveries.replay(other.agent, test.id)).rejects.toMatchObject({
-      code: "ConflictException",
-    });
-    expect(await list()).toHaveLength(1);
   });
 
   it("succeeds while a worker finishes the same delivery", async () => {
@@ -130,9 +100,7 @@ describe("replayFailed", () => {
   });
 
   it("replays nothing twice for concurrent requests", async () => {
-    const { agent, id, uuid } = await createAgentWithEndpoint(services);
-    await services.createJobs(agent, 50);
-    await finishPendingDeliveries(services, uuid, "failed");
+    const { agent, id } = await createAgentWithFailed(services, 50);
     const since = new Date(Date.now() - HOUR_MS);
     const answers = await Promise.all(
       // One organisation can run two.
@@ -275,10 +243,8 @@ describe("the cursor of a replay", () => {
   });
 
   it("lists nothing for another organisation", async () => {
-    const { agent, id, uuid } = await createAgentWithEndpoint(services);
+    const { agent, id } = await createAgentWithFailed(services, 1);
     const { agent: outsider } = await createAgentWithEndpoint(services);
-    await services.createJobs(agent, 1);
-    await finishPendingDeliveries(services, uuid, "failed");
     const { cursor } = await services.deliveries.replayMany(agent, id, { which: "failed" });
     const page = await services.deliveries.list(outsider, { filter: {}, limit: 10, cursor: cursor ?? "" });
     expect(page).toMatchObject({ items: [], nextCursor: null });
@@ -287,9 +253,7 @@ describe("the cursor of a replay", () => {
 
 describe("in the transaction of the caller", () => {
   it("a replay is undone with it, and wakes the workers only after the commit", async () => {
-    const { agent, id, uuid } = await createAgentWithEndpoint(services);
-    await services.createJobs(agent, 3);
-    await finishPendingDeliveries(services, uuid, "failed");
+    const { agent, id, uuid } = await createAgentWithFailed(services, 3);
     const before = services.workerNotifications.count;
     const replay = (end: "commit" | "rollback") =>
       services.database.transaction(async (tx) => {

@@ -21,6 +21,14 @@ export async function createAgentWithEndpoint(
   };
 }
 
+/** The same with `count` failed deliveries, newest first. */
+export async function createAgentWithFailed(services: WebhookServiceFixture, count: number) {
+  const own = await createAgentWithEndpoint(services);
+  await services.createJobs(own.agent, count);
+  await finishPendingDeliveries(services, own.uuid, "failed");
+  return { ...own, ids: (await own.list()).map(({ id }) => id) };
+}
+
 /** Finishes up to `count` pending deliveries of an endpoint like a worker, `agoMs` milliseconds ago. */
 export async function finishPendingDeliveries(
   { database }: Pick<WebhookServiceFixture, "database">,

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
 import { upsertRows } from "../../../src/jobs/update/upsert.sql.ts";
+import { AppError } from "../../../src/core/errors.ts";
 import { OrganizationService } from "../../../src/organizations/service.ts";
 import { type Database, openDatabase, type Queryable } from "../../../src/core/postgres/database.ts";
 import {
@@ -54,6 +55,21 @@ export function listening({ database }: Pick<WebhookServiceFixture, "database">,
     database.transaction((tx) => work(heard(tx)), outcome);
   return heard(database, { transaction });
 }
+
+/** What each attempt gets: "done", or the error without its stack. */
+export const answersTo = (attempts: readonly (() => Promise<unknown>)[]): Promise<string[]> =>
+  Promise.all(
+    attempts.map((attempt) =>
+      attempt().then(
+        () => "done",
+        (error: unknown) => {
+          if (!(error instanceof AppError)) throw error;
+          const { code, message, details } = error;
+          return JSON.stringify({ code, message, details });
+        },
+      ),
+    ),
+  );
 
 /** Opens the services for the tests of a file. */
 export function useWebhookServices(options: WebhookServiceOptions = {}): WebhookServiceFixture {
