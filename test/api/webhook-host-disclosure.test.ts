@@ -1,10 +1,10 @@
 /** Errors for webhook URLs and test events must not reveal which host names exist in the internal network. */
 import { Resolver } from "node:dns/promises";
 import { Writable } from "node:stream";
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { createLogger } from "../../src/core/logger.ts";
 import { graphql } from "../support/graphql/client.ts";
-import { startTestApp, type TestOrganization, type TestApp } from "../support/app/app.fixture.ts";
+import { startTestApp } from "../support/app/app.fixture.ts";
 
 const CREATE = `mutation ($url: String!) {
   createWebhookEndpoint(input: { url: $url }) { endpoint { id } userErrors { code field message } }
@@ -22,8 +22,6 @@ const URL = "https://intranet.test/hook";
 const PUBLIC = "93.184.216.34";
 const PRIVATE = "10.20.30.40";
 
-let app: TestApp;
-let agent: TestOrganization;
 const log: Record<string, unknown>[] = [];
 const lines = new Writable({
   write(chunk: Buffer, _encoding, done) {
@@ -32,13 +30,11 @@ const lines = new Writable({
   },
 });
 
-beforeAll(async () => {
-  app = await startTestApp(
-    { WEBHOOK_ALLOW_PRIVATE: "off", WAYMARK_ROLE: "api" },
-    { logger: createLogger("info", lines) },
-  );
-  agent = await app.createOrganization("agent");
-});
+const app = await startTestApp(
+  { WEBHOOK_ALLOW_PRIVATE: "off", WAYMARK_ROLE: "api" },
+  { logger: createLogger("info", lines) },
+);
+const agent = await app.createOrganization("agent");
 afterEach(() => void vi.restoreAllMocks());
 afterAll(() => app[Symbol.asyncDispose]());
 

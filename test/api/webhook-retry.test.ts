@@ -1,5 +1,5 @@
 /** The end of an outage of a receiver: a test event that succeeds, and "Retry now". No scheduler runs, so nothing else wakes retries. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { fromTypedId, newUuid } from "../../src/core/ids.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { startTestApp, type TestApp, type TestOrganization } from "../support/app/app.fixture.ts";
@@ -7,10 +7,7 @@ import { expectData, expectFailure } from "../support/app/assertions.ts";
 import { eventually } from "../support/eventually.ts";
 import { startTestReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on", RATE_LIMITS: "on" });
-});
+const app = await startTestApp({ WEBHOOK_ALLOW_PRIVATE: "on", RATE_LIMITS: "on" });
 afterAll(() => app[Symbol.asyncDispose]());
 
 interface Outage extends AsyncDisposable {

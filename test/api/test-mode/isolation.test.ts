@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { operationsOf } from "../../../src/api/rest/openapi/operations.ts";
 import { fromTypedId } from "../../../src/core/ids.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
-import { createSignedInUser, type SignedInTestUser } from "../../support/accounts/signed-in-user.ts";
-import { startTestApp, type TestApp } from "../../support/app/app.fixture.ts";
+import { createSignedInUser } from "../../support/accounts/signed-in-user.ts";
+import { startTestApp } from "../../support/app/app.fixture.ts";
 import { documentedRequests, type DocumentedRequest } from "../../support/app/documented-requests.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
 import { createLiveAndTest, rowsWith, type Side } from "../../support/app/live-and-test.fixture.ts";
@@ -27,19 +27,13 @@ import {
   subscriptionCallsOf,
 } from "../../support/graphql/known-values.ts";
 
-let app: TestApp;
-let sides: Record<"live" | "test", Side>;
-let operator: SignedInTestUser;
-
-beforeAll(async () => {
-  // Without a worker, which would change deliveries and counters in the background.
-  const env = { WEBHOOK_ALLOW_PRIVATE: "on", WAYMARK_ROLE: "api", MONGODB_URL: createTestMongo().url };
-  app = await startTestApp(env);
-  operator = await createSignedInUser(app, null);
-  sides = await createLiveAndTest(app);
-  await waitUntilFeedIsComplete(app.database);
-});
+// Without a worker, which would change deliveries and counters in the background.
+const env = { WEBHOOK_ALLOW_PRIVATE: "on", WAYMARK_ROLE: "api", MONGODB_URL: createTestMongo().url };
+const app = await startTestApp(env);
 afterAll(() => app[Symbol.asyncDispose]());
+const operator = await createSignedInUser(app, null);
+const sides: Record<"live" | "test", Side> = await createLiveAndTest(app);
+await waitUntilFeedIsComplete(app.database);
 
 /** The mode of the key, and the mode of the data that it must not reach. */
 const directions = [

@@ -1,6 +1,6 @@
 /** A reset of test data under concurrent changes: it leaves no row, and blocks only the test mode of its partner. */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { createDataServices } from "../../../src/app/data-services.ts";
 import type { TestPrincipal } from "../../../src/test-mode/service.ts";
 import { trimTestEvents } from "../../../src/events/api.ts";
@@ -8,24 +8,19 @@ import { systemClock } from "../../../src/core/clock.ts";
 import { uuidV7Sql } from "../../../src/core/ids.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { systemActor } from "../../../src/core/principal.ts";
-import { startTestApp, type TestApp } from "../../support/app/app.fixture.ts";
+import { startTestApp } from "../../support/app/app.fixture.ts";
 import { expectFailure } from "../../support/app/assertions.ts";
 import { openTransaction, waitForBlockedSessions } from "../../support/database/blocked-sessions.ts";
 import { eventually } from "../../support/eventually.ts";
 import { createTestMongo } from "../../support/database/test-mongo.ts";
 
-let app: TestApp;
-
-beforeAll(async () => {
+const app = await startTestApp({
+  // Those of the service, so that each 429 has its headers.
+  RATE_LIMITS: "on",
+  WEBHOOK_ALLOW_PRIVATE: "on",
   // Without a worker, which would send the deliveries in the background.
-  // The limits of requests are those of the service, so that each 429 has its headers.
-  const env = {
-    RATE_LIMITS: "on",
-    WEBHOOK_ALLOW_PRIVATE: "on",
-    WAYMARK_ROLE: "api",
-    MONGODB_URL: createTestMongo().url,
-  };
-  app = await startTestApp(env);
+  WAYMARK_ROLE: "api",
+  MONGODB_URL: createTestMongo().url,
 });
 afterAll(() => app[Symbol.asyncDispose]());
 

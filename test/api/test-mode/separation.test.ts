@@ -1,26 +1,19 @@
 /** A thousand changes of test jobs leave live data as it is, and a reset leaves no test row. */
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { createSignedInUser, type SignedInTestUser } from "../../support/accounts/signed-in-user.ts";
-import { startTestApp, type TestApp } from "../../support/app/app.fixture.ts";
+import { afterAll, expect, it } from "vitest";
+import { createSignedInUser } from "../../support/accounts/signed-in-user.ts";
+import { startTestApp } from "../../support/app/app.fixture.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
-import { createLiveAndTest, rowsWith, type Side } from "../../support/app/live-and-test.fixture.ts";
+import { createLiveAndTest, rowsWith } from "../../support/app/live-and-test.fixture.ts";
 import { createTestMongo } from "../../support/database/test-mongo.ts";
 import { graphql } from "../../support/graphql/client.ts";
 
-let app: TestApp;
-let live: Side;
-let test: Side;
-let operator: SignedInTestUser;
-
-beforeAll(async () => {
-  // Without a worker, which would send the deliveries of the fixture in the background.
-  const env = { WEBHOOK_ALLOW_PRIVATE: "on", WAYMARK_ROLE: "api", MONGODB_URL: createTestMongo().url };
-  app = await startTestApp(env);
-  operator = await createSignedInUser(app, null);
-  ({ live, test } = await createLiveAndTest(app));
-  await waitUntilFeedIsComplete(app.database);
-});
+// Without a worker, which would send the deliveries of the fixture in the background.
+const env = { WEBHOOK_ALLOW_PRIVATE: "on", WAYMARK_ROLE: "api", MONGODB_URL: createTestMongo().url };
+const app = await startTestApp(env);
 afterAll(() => app[Symbol.asyncDispose]());
+const operator = await createSignedInUser(app, null);
+const { live, test } = await createLiveAndTest(app);
+await waitUntilFeedIsComplete(app.database);
 
 async function call(method: string, path: string, body?: object) {
   const { key } = test.organization;

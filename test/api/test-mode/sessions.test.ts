@@ -1,10 +1,9 @@
 /** Console sessions in test mode: they see and change the organisation's test data, and nothing that is live. */
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { toTypedId } from "../../../src/core/ids.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { createSignedInUser, type SignedInTestUser } from "../../support/accounts/signed-in-user.ts";
 import { startAppInstance } from "../../support/app/app-instance.ts";
-import type { TestOrganization } from "../../support/app/app.fixture.ts";
 import { sharedApp } from "../../support/app/shared-app.ts";
 import { snapshotOf } from "../../support/app/organization-snapshot.ts";
 import { startFaultProxy, withoutBackground } from "../../support/database/fault-proxy.ts";
@@ -14,39 +13,27 @@ import { graphql } from "../../support/graphql/client.ts";
 import { JOB_CHANGED, openRawWebSocket } from "../../support/graphql/subscription-client.ts";
 
 const app = await sharedApp();
-let agent: TestOrganization;
-let owner: SignedInTestUser;
-let member: SignedInTestUser;
-/** A key of `agent`'s test organisation, and its Marking Number. */
-let testKey: string;
-let testNumber: string;
+const agent = await app.createOrganization("agent");
+const owner = await createSignedInUser(app, agent.id);
+const member = await createSignedInUser(app, agent.id, "dispatcher");
+await app.createJobs(agent, [{ markingNumber: "LIVE-1" }]);
+await owner.queryData(
+  'mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/hook" }) { endpoint { id } } }',
+);
+const objects = await owner.queryData("{ webhookEndpoints { id } jobs { nodes { id } } apiKeys { id } }");
 /** Ids of live objects of `agent`. */
-const live = { job: "", endpoint: "", key: "", member: "" };
-
-beforeAll(async () => {
-  agent = await app.createOrganization("agent");
-  owner = await createSignedInUser(app, agent.id);
-  member = await createSignedInUser(app, agent.id, "dispatcher");
-  await app.createJobs(agent, [{ markingNumber: "LIVE-1" }]);
-  const { webhookEndpoints, jobs, apiKeys } = (await data(
-    owner,
-    "live",
-    `mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/hook" }) { endpoint { id } } }`,
-  ).then(() => data(owner, "live", "{ webhookEndpoints { id } jobs { nodes { id } } apiKeys { id } }"))) as {
-    webhookEndpoints: { id: string }[];
-    jobs: { nodes: { id: string }[] };
-    apiKeys: { id: string }[];
-  };
-  live.job = jobs.nodes[0]?.id ?? "";
-  live.endpoint = webhookEndpoints[0]?.id ?? "";
-  live.key = apiKeys[0]?.id ?? "";
-  live.member = toTypedId("usr", member.id);
-  await owner.client.post("/auth/test-mode");
-  const created = { organizationId: agent.id, name: "t", createdBy: "test", testSide: "agent" } as const;
-  testKey = (await app.keys.create(created)).text;
-  const { body } = await app.call("/v1/test/jobs", { key: testKey, method: "POST", body: "{}" });
-  testNumber = (body.data as { items: { marking_number: string }[] }).items[0]?.marking_number ?? "";
-});
+const live: Record<"job" | "endpoint" | "key" | "member", string> = {
+  job: objects.jobs.nodes[0].id,
+  endpoint: objects.webhookEndpoints[0].id,
+  key: objects.apiKeys[0].id,
+  member: toTypedId("usr", member.id),
+};
+await owner.client.post("/auth/test-mode");
+const created = { organizationId: agent.id, name: "t", createdBy: "test", testSide: "agent" } as const;
+/** A key of `agent`'s test organisation, and its Marking Number. */
+const { text: testKey } = await app.keys.create(created);
+const testJobs = await app.call("/v1/test/jobs", { key: testKey, method: "POST", body: "{}" });
+const testNumber = String(testJobs.body.data.items[0].marking_number);
 
 function send(user: SignedInTestUser, mode: string, query: string, variables = {}) {
   return graphql(app, query, { headers: { ...user.headers, "X-Waymark-Mode": mode }, variables });

@@ -1,6 +1,6 @@
 /** Failures that a test key simulates with the header X-Waymark-Simulate. */
 import type { Test } from "supertest";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { generateKey } from "../../../src/api-keys/format.ts";
 import type { NewKey } from "../../../src/api-keys/changes.ts";
 import { scopes } from "../../../src/api-keys/api.ts";
@@ -8,7 +8,7 @@ import { MAX_SLOW_REQUESTS } from "../../../src/api/simulate.ts";
 import { createLogger } from "../../../src/core/logger.ts";
 import { raw, sql } from "../../../src/core/postgres/sql.ts";
 import { simulatedStatuses } from "../../../src/test-mode/api.ts";
-import { startTestApp, type TestApp, type TestOrganization } from "../../support/app/app.fixture.ts";
+import { startTestApp } from "../../support/app/app.fixture.ts";
 import {
   startAppInstance,
   toApiResponse,
@@ -25,25 +25,19 @@ import { createFakeClock, DAY_MS } from "../../support/fake-clock.ts";
 
 type Line = Record<string, unknown>;
 
-let app: TestApp;
-let agent: TestOrganization;
-/** A test key of `agent`, with limits that no test reaches. */
-let key: string;
-const lines: Line[] = [];
-
-beforeAll(async () => {
-  const stream = { write: (line: string) => void lines.push(JSON.parse(line) as Line) };
-  app = await startTestApp({ RATE_LIMITS: "on" }, { logger: createLogger("info", stream) });
-  agent = await app.createOrganization("agent");
-  key = await createKey({ rateLimits: limitsOf({ perSecond: 10_000, burst: 10_000 }) });
-});
-afterAll(() => app[Symbol.asyncDispose]());
-
 const limitsOf = (limit: { perSecond: number; burst: number }) => ({
   read: limit,
   write: limit,
   batch: limit,
 });
+
+const lines: Line[] = [];
+const stream = { write: (line: string) => void lines.push(JSON.parse(line) as Line) };
+const app = await startTestApp({ RATE_LIMITS: "on" }, { logger: createLogger("info", stream) });
+afterAll(() => app[Symbol.asyncDispose]());
+const agent = await app.createOrganization("agent");
+/** A test key of `agent`, with limits that no test reaches. */
+const key = await createKey({ rateLimits: limitsOf({ perSecond: 10_000, burst: 10_000 }) });
 
 async function createKey(options: Partial<NewKey> = {}, partner = agent): Promise<string> {
   const { text } = await app.keys.create({

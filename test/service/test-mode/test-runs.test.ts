@@ -1,11 +1,11 @@
 /** Runs of test jobs: each step once, in shares for each partner, and none during a suspension. */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { ApiKeyService } from "../../../src/api-keys/api.ts";
 import { createDataServices } from "../../../src/app/data-services.ts";
 import { entities } from "../../../src/app/entities.ts";
 import { findJob, type JobService } from "../../../src/jobs/api.ts";
-import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
+import { openDatabase } from "../../../src/core/postgres/database.ts";
 import { systemActor } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { SECOND_MS } from "../../../src/core/time.ts";
@@ -20,23 +20,18 @@ import { createFakeClock, HOUR_MS } from "../../support/fake-clock.ts";
 
 const stack = new AsyncDisposableStack();
 const clock = createFakeClock();
-let database: Database;
-let services: ReturnType<typeof createDataServices>;
-let keys: ApiKeyService;
+const { url } = stack.use(await createTestDatabase());
+const database = stack.use(await openDatabase({ url, poolSize: 4, entities }));
+const services = createDataServices({
+  database,
+  clock,
+  notifyWorkers: () => undefined,
+  recordAccessChange: async () => undefined,
+});
+const keys = new ApiKeyService({ database, clock });
 /** The times at which the driver was scheduled. */
 const scheduled: number[] = [];
 
-beforeAll(async () => {
-  const { url } = stack.use(await createTestDatabase());
-  database = stack.use(await openDatabase({ url, poolSize: 4, entities }));
-  services = createDataServices({
-    database,
-    clock,
-    notifyWorkers: () => undefined,
-    recordAccessChange: async () => undefined,
-  });
-  keys = new ApiKeyService({ database, clock });
-});
 beforeEach(async () => {
   await database.query(sql`delete from test_run`);
   scheduled.length = 0;

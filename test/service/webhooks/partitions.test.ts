@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
-import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
+import { openDatabase } from "../../../src/core/postgres/database.ts";
 import { minUuidAt, newUuid } from "../../../src/core/ids.ts";
 import { raw, sql } from "../../../src/core/postgres/sql.ts";
 import {
@@ -8,19 +8,14 @@ import {
   ensurePartitions,
 } from "../../../src/webhooks/deliveries/weekly-partitions.sql.ts";
 import { DAY_MS } from "../../support/fake-clock.ts";
-import { createTestDatabase, type TestDatabase } from "../../support/database/test-database.ts";
+import { createTestDatabase } from "../../support/database/test-database.ts";
 
 const NOW = Date.parse("2026-11-21T12:00:00Z");
 const WEEK_MS = 7 * DAY_MS;
 const DAYS = 30;
 
-let testDatabase: TestDatabase;
-let database: Database;
-
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = await openDatabase({ url: testDatabase.url, poolSize: 6, entities });
-});
+const testDatabase = await createTestDatabase();
+const database = await openDatabase({ url: testDatabase.url, poolSize: 6, entities });
 
 afterAll(async () => {
   await database[Symbol.asyncDispose]();
