@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { fromTypedId, newUuid } from "../../../src/core/ids.ts";
 import type { Queryable } from "../../../src/core/postgres/database.ts";
+import type { Transaction } from "../../../src/core/postgres/transaction.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { deleteTestDeliveries } from "../../../src/webhooks/deliveries/delete-test-deliveries.sql.ts";
 import { replayByIds, replayFailed, replayMissing } from "../../../src/webhooks/deliveries/replay.sql.ts";
@@ -29,6 +30,17 @@ beforeEach(async () => {
 const deleteEvents = (on: Queryable = services.database) =>
   on.query(sql`delete from job_event where agent_id = ${partner.agent.organizationId}`);
 const deleteDeliveries = () => deleteTestDeliveries(services.database, [partner.agent.organizationId]);
+
+/** Deletes the deliveries while a transaction that has done `work` is in progress. Returns their number. */
+async function deleteDuring(work: (tx: Transaction) => Promise<unknown>): Promise<number | undefined> {
+  let deleting: Promise<number> | undefined;
+  await services.database.transaction(async (tx) => {
+    await work(tx);
+    deleting = deleteDeliveries();
+    await waitForBlockedSessions(services.database, 1);
+  });
+  return await deleting;
+}
 
 async function expectNoRows(): Promise<void> {
   expect(await services.listDeliveries()).toEqual([]);
@@ -89,13 +101,7 @@ it.each([
   await services.createJob(partner.agent);
   await deleteEvents();
   const result = resultOf(await lease(), status);
-  let deleting: Promise<number> | undefined;
-  await services.database.transaction(async (tx) => {
-    await recordFinished(tx, [result]);
-    deleting = deleteDeliveries();
-    await waitForBlockedSessions(services.database, 1);
-  });
-  expect(await deleting).toBe(1);
+  expect(await deleteDuring((tx) => recordFinished(tx, [result]))).toBe(1);
   await expectNoRows();
 });
 
@@ -172,31 +178,25 @@ describe("a replay in progress", () => {
     await services.createJob(partner.agent);
     await finishPendingDeliveries(services, partner.uuid, "failed");
     const id = await find();
-    let deleting: Promise<number> | undefined;
     await deleteEvents();
-    await services.database.transaction(async (tx) => {
+    const deleted = await deleteDuring(async (tx) => {
       if (id === null) await replayFailed({ ...replayDeps(), tx }, { endpointId: partner.uuid, since });
       else await replayByIds({ ...replayDeps(), tx }, [fromTypedId("dlv", id) as string]);
-      deleting = deleteDeliveries();
-      await waitForBlockedSessions(services.database, 1);
     });
-    expect(await deleting).toBe(2);
+    expect(deleted).toBe(2);
     await expectNoRows();
   });
 
   it("leaves no delivery: events without a delivery", async () => {
     await services.createJob(partner.agent);
     await services.database.query(sql`delete from webhook_delivery`);
-    let deleting: Promise<number> | undefined;
-    await services.database.transaction(async (tx) => {
+    const deleted = await deleteDuring(async (tx) => {
       const { organizationId, organizationType } = partner.agent;
       const request = { endpointId: partner.uuid, since, organizationId, organizationType, eventTypes: null };
       expect(await replayMissing({ ...replayDeps(), tx }, request)).toMatchObject({ replayed: 1 });
       await deleteEvents();
-      deleting = deleteDeliveries();
-      await waitForBlockedSessions(services.database, 1);
     });
-    expect(await deleting).toBe(1);
+    expect(deleted).toBe(1);
     await expectNoRows();
   });
 });

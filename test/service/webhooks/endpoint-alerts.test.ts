@@ -147,7 +147,7 @@ describe("an endpoint that keeps failing", () => {
 describe("a disabled endpoint", () => {
   it("causes one mail after a 410", async () => {
     receiver.respond = () => ({ status: 410 });
-    const endpointId = await rig.createEndpoint({ url: receiver.url });
+    await rig.createEndpoint({ url: receiver.url });
     await rig.app.createJobs(rig.agent, [{}, {}, {}]);
     await dispatchDue();
     const mails = await written();
@@ -155,10 +155,6 @@ describe("a disabled endpoint", () => {
     const [mail] = mails;
     expect(mail).toMatchObject({ kind: "endpoint_gone" });
     expect(mail?.redacted_text).toContain("410 Gone");
-    const [row] = await rig.app.database.query(
-      sql`select status from webhook_endpoint where id = ${endpointId}`,
-    );
-    expect(row).toEqual({ status: "disabled" });
     await dispatchDue();
     expect(await written()).toHaveLength(2);
   });

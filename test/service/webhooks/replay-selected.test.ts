@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { fromTypedId, newUuid, toTypedId } from "../../../src/core/ids.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import type { AccessChange } from "../../../src/mail/api.ts";
+import type { DeliveryView } from "../../../src/webhooks/deliveries/view.ts";
 import { replaySelected } from "../../../src/webhooks/deliveries/replay-selected.ts";
 import { createAgentWithEndpoint, createAgentWithFailed } from "../../support/webhooks/delivery.fixture.ts";
 import { useWebhookServices } from "../../support/webhooks/service.fixture.ts";
@@ -12,17 +13,22 @@ const services = useWebhookServices({ replayRate: { perSecond: 1, burst: 5 } });
 const codesOf = (results: Awaited<ReturnType<typeof services.deliveries.replaySelected>>) =>
   results.map(({ delivery, error }) => delivery?.origin ?? error?.code);
 
+const replayOf = ({ id, eventId, jobId, eventType }: DeliveryView) => ({
+  id,
+  delivery: { eventId, jobId, eventType, origin: "replay", status: "pending", attemptCount: 0 },
+  error: null,
+});
+
 it("replays each selected delivery once, in the order of the ids", async () => {
   const { agent, ids, list } = await createAgentWithFailed(services, 3);
+  const before = await list();
   const selected = [ids[2], ids[0], ids[2]] as string[];
   const announced = services.workerNotifications.count;
   const results = await services.deliveries.replaySelected(agent, selected);
-  expect(results).toMatchObject([
-    { id: ids[2], delivery: { origin: "replay", status: "pending" }, error: null },
-    { id: ids[0], delivery: { origin: "replay", status: "pending" }, error: null },
-  ]);
+  expect(results).toMatchObject([replayOf(before[2]!), replayOf(before[0]!)]);
   expect(services.workerNotifications.count).toBe(announced + 1);
-  expect((await list()).filter(({ origin }) => origin === "replay")).toHaveLength(2);
+  // The originals are kept.
+  expect(await list()).toEqual([results[1]?.delivery, results[0]?.delivery, ...before]);
 });
 
 it("discards those that are pending, and has an error for each that can't be replayed", async () => {

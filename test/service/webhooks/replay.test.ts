@@ -18,25 +18,6 @@ const replayCount = async (...request: Parameters<WebhookServiceFixture["deliver
   (await services.deliveries.replayMany(...request)).replayed;
 
 describe("replay", () => {
-  it("creates a new delivery of the same event and keeps the original", async () => {
-    const { agent, uuid, list } = await createAgentWithEndpoint(services);
-    await services.createJob(agent);
-    await finishPendingDeliveries(services, uuid, "delivered");
-    const [before] = await list();
-    const announced = services.workerNotifications.count;
-    const made = await services.deliveries.replay(agent, before!.id);
-    expect(made).toMatchObject({
-      eventId: before!.eventId,
-      jobId: before!.jobId,
-      eventType: before!.eventType,
-      origin: "replay",
-      status: "pending",
-      attemptCount: 0,
-    });
-    expect(await list()).toEqual([made, before]);
-    expect(services.workerNotifications.count).toBe(announced + 1);
-  });
-
   it("keeps the after_restore mark", async () => {
     const { agent, id, uuid, list } = await createAgentWithEndpoint(services);
     const marks = (origin: string) =>
