@@ -392,14 +392,15 @@ describe("GraphQL", () => {
     expect(JSON.stringify(body)).toContain("must be 401, 403, 429, 500, 503, cut, cut_after, or slow:");
   });
 
-  it("cut and slow: work as in REST, and are in the request log", async () => {
-    await expect(query("cut")).rejects.toThrow("socket hang up");
+  it("cut, cut_after and slow: work as in REST, and are in the request log", async () => {
+    for (const value of ["cut", "cut_after"]) await expect(query(value)).rejects.toThrow("socket hang up");
     expect((await query("slow:20")).body).toMatchObject({ data: { viewer: { __typename: "Viewer" } } });
     const log = '{"query":"{ requestLog(first: 100) { nodes { path status simulated } } }"}';
     await eventually(async () => {
       const { body } = await app.request("/graphql", { method: "POST", key, body: log });
       const { nodes } = (body as { data: { requestLog: { nodes: unknown[] } } }).data.requestLog;
       expect(nodes).toContainEqual({ path: "/graphql", status: 499, simulated: "cut" });
+      expect(nodes).toContainEqual({ path: "/graphql", status: 499, simulated: "cut_after" });
       expect(nodes).toContainEqual({ path: "/graphql", status: 200, simulated: "slow:20" });
     });
   });
