@@ -28,7 +28,8 @@ it("replays each selected delivery once, in the order of the ids", async () => {
   expect(results).toMatchObject([replayOf(before[2]!), replayOf(before[0]!)]);
   expect(services.workerNotifications.count).toBe(announced + 1);
   // The originals are kept.
-  expect(await list()).toEqual([results[1]?.delivery, results[0]?.delivery, ...before]);
+  const all = [...results.map(({ delivery }) => delivery), ...before];
+  expect(new Set(await list())).toEqual(new Set(all));
 });
 
 it("discards those that are pending, and has an error for each that can't be replayed", async () => {
