@@ -248,15 +248,15 @@ it("a process without due tasks sends one command per poll for any number of han
 });
 
 describe("a lock", () => {
-  it("expires if its handler hangs, so that another process runs the task", async () => {
+  it("expires if its handler hangs, so that another process runs the task, and the first one can later", async () => {
     const { addScheduler } = openSchedulerFixture();
     const first = addScheduler();
     const hangs = createBlockedWork();
     first.scheduler.start([recurring(50, hangs.work, 200)]);
-    await eventually(() => expect(hangs.work).toHaveBeenCalledTimes(1));
-    first.scheduler.stopClaiming();
+    await eventually(() => expect(hangs.work).toHaveBeenCalled());
+    const other = addScheduler();
     const work = vi.fn<() => void>();
-    addScheduler().scheduler.start([recurring(50, work, 200)]);
+    other.scheduler.start([recurring(50, work, 200)]);
     await eventually(() => expect(work).toHaveBeenCalled());
     await eventually(() =>
       expect(first.log).toContainEqual(expect.objectContaining({ msg: "a scheduled task was interrupted" })),
@@ -264,5 +264,8 @@ describe("a lock", () => {
     hangs.letReturn();
     const before = work.mock.calls.length;
     await eventually(() => expect(work.mock.calls.length).toBeGreaterThan(before + 2));
+    await other.scheduler[Symbol.asyncDispose]();
+    const earlier = hangs.work.mock.calls.length;
+    await eventually(() => expect(hangs.work.mock.calls.length).toBeGreaterThan(earlier + 2));
   });
 });
