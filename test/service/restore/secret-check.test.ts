@@ -10,8 +10,10 @@ import { acceptSecret, checkSecret } from "../../../src/restore/secret-check.ser
 import { openWebhooks, type Webhooks } from "../../../src/webhooks/service.ts";
 import { createTestUser, signIn, enableTwoFactor } from "../../support/accounts/session-client.ts";
 import { newMailTo } from "../../support/mail.fixture.ts";
+import { eventually } from "../../support/eventually.ts";
 import { testSecretBox } from "../../support/test-secret.ts";
 import type { TestApp } from "../../support/app/app.fixture.ts";
+import { isSigned } from "../../support/webhooks/is-signed.ts";
 import { startTestReceiver } from "../../support/webhooks/receiver.ts";
 import {
   startDispatcherFixture,
@@ -111,6 +113,27 @@ describe("data sealed with a lost secret", () => {
     expect(await acceptSecret(app.database, lostBox)).toMatchObject({ userEmails: [email] });
     expect(await acceptSecret(app.database, testSecretBox)).toMatchObject({ userEmails: [] });
   });
+});
+
+it("a rotated secret of an endpoint signs its next delivery, beside the previous one", async () => {
+  const receiver = await startTestReceiver();
+  onTestFinished(() => receiver[Symbol.asyncDispose]());
+  const { endpoints } = await webhooksWith(testSecretBox);
+  const { endpoint, secret: former } = await endpoints.create(owner, { url: receiver.url });
+  const deliverOne = async (): Promise<void> => {
+    const before = receiver.received.length;
+    await app.createJobs(rig.agent, [{}]);
+    dispatcher.wake();
+    await eventually(() => expect(receiver.received).toHaveLength(before + 1));
+  };
+  await deliverOne();
+  const { secret } = await endpoints.rotateSecret(owner, endpoint.id);
+  await deliverOne();
+  const signedBy = receiver.received.map((one) => [isSigned(former, one), isSigned(secret, one)]);
+  expect(signedBy).toEqual([
+    [true, false],
+    [true, true],
+  ]);
 });
 
 describe("a wrong secret, at the first start that checks it,", () => {

@@ -40,8 +40,7 @@ export interface FaultEndpoint {
   /** A UUID; `typedId` is the API's form of it. */
   readonly id: string;
   readonly typedId: string;
-  /** The accepted signing secrets, newest last. */
-  readonly secrets: string[];
+  readonly secret: string;
   readonly maxInFlight: number;
   /** Responds to the next requests. Tests can replace it. */
   respond: ReceiverResponder;
@@ -183,7 +182,7 @@ async function makeEndpoint(
   return {
     id: fromTypedId("whe", endpoint.id) ?? "",
     typedId: endpoint.id,
-    secrets: [secret],
+    secret,
     maxInFlight,
     respond,
     received: () => receiver.received.filter((request) => request.path === path),
@@ -249,4 +248,15 @@ export async function patchWeight(
 export async function countEvents({ database }: Pick<FaultFixture, "database">): Promise<number> {
   const [row] = await database.query<{ count: number }>(sql`select count(*)::int as count from job_event`);
   return row?.count ?? 0;
+}
+
+/** Returns the ids of the events that an endpoint received, in order. */
+export const idsAt = (endpoint: FaultEndpoint): string[] =>
+  endpoint.received().map(({ headers }) => String(headers["webhook-id"]));
+
+/** Returns the sequences of the events that an endpoint received, in order. */
+export function sequencesAt(endpoint: FaultEndpoint): number[] {
+  return endpoint
+    .received()
+    .map(({ body }) => (JSON.parse(body) as { data: { sequence: number } }).data.sequence);
 }
