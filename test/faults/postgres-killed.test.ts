@@ -14,12 +14,7 @@ import { sql } from "../../src/core/postgres/sql.ts";
 import type { ServerProcess } from "../support/processes/server-process.ts";
 import { openFaultFixture, type FaultFixture } from "../support/faults/webhook.fixture.ts";
 
-interface IdempotentBatchOptions {
-  batches: number;
-  /** How often the server and PostgreSQL are each killed. */
-  kills: number;
-}
-
+const BATCHES = 60;
 const WRITERS = 24;
 /** Until then the repeat of an interrupted batch may get 409 or 503. Long, for busy machines. */
 const REPEAT_TIMEOUT_MS = 20_000;
@@ -31,42 +26,37 @@ interface BatchAnswer {
 }
 
 /**
- * Returns the numbers of the batches that were not applied exactly once. Fails if a repeat is too slow, or if its response
- * differs from the first one.
+ * Kills the server, then PostgreSQL. Returns the numbers of the batches that were not applied exactly once. Fails if a repeat is
+ * too slow, or if its response differs from the first one.
  */
-async function killDuringIdempotentBatches(
-  postgres: DedicatedPostgres,
-  { batches, kills }: IdempotentBatchOptions,
-): Promise<number[]> {
+async function killDuringIdempotentBatches(postgres: DedicatedPostgres): Promise<number[]> {
   const fixture = await openFaultFixture({ databaseUrl: await postgres.newDatabase() });
   const numbers = await fixture.addJobs(WRITERS);
   let server = await fixture.startServer("api");
-  const url = (): string => server.url;
   const send = (index: number): Promise<BatchAnswer> =>
-    sendBatch({ url: url() }, fixture.agent.key, {
-      index,
-      markingNumber: numbers[index % WRITERS] as string,
-    });
+    sendBatch(server, fixture.agent.key, { index, markingNumber: numbers[index % WRITERS] as string });
 
   const answers = new Map<number, BatchAnswer>();
   const untilReady = shareWait(async () => expect(await readinessStatus(server)).toBe(200));
-  const writing = startWriters(batches, async (index) => {
+  let started = 0;
+  const writing = runWriters(async (index) => {
+    started += 1;
     // A refused connection has sent nothing, so the batch is sent again.
     while (!(await send(index).then((answer) => answers.set(index, answer), isSent))) await untilReady();
     if (answers.get(index)?.status !== 200) await untilReady();
   });
-  for (let kill = 1; kill <= 2 * kills; kill += 1) {
-    // More than the writers, so that some batches were answered and others are in flight.
-    await writing.waitUntilStarted(WRITERS + Math.floor(((batches - WRITERS) * kill) / (2 * kills + 1)));
-    if (kill % 2 === 0) await postgres.kill();
-    else server = await killAndRestart(fixture, server);
-  }
-  await writing.done;
+  // More than the writers, so that some batches were answered and others are in flight.
+  await waitUntilStarted(WRITERS + 12);
+  await server.kill("SIGKILL");
+  server = await fixture.startServer("api");
+  await waitUntilStarted(WRITERS + 24);
+  await postgres.kill();
+  await writing;
   await server.waitUntilReady();
 
-  const interrupted = batches - [...answers.values()].filter(({ status }) => status === 200).length;
+  const interrupted = BATCHES - [...answers.values()].filter(({ status }) => status === 200).length;
   expect(interrupted).toBeGreaterThan(0);
-  await startWriters(batches, async (index) => {
+  await runWriters(async (index) => {
     const repeat = await eventually(
       async () => {
         const answer = await send(index);
@@ -78,13 +68,12 @@ async function killDuringIdempotentBatches(
     const first = answers.get(index);
     const isStored = first?.status === 200;
     expect(repeat).toMatchObject(isStored ? { ...first, replayed: true } : {});
-  }).done;
-  return await findBatchesNotAppliedOnce(fixture, batches);
-}
+  });
+  return await findBatchesNotAppliedOnce(fixture);
 
-async function killAndRestart(fixture: FaultFixture, server: ServerProcess): Promise<ServerProcess> {
-  await server.kill("SIGKILL");
-  return await fixture.startServer("api");
+  function waitUntilStarted(count: number): Promise<void> {
+    return eventually(() => expect(started).toBeGreaterThanOrEqual(count), { intervalMs: 1 });
+  }
 }
 
 /** Sends two changes of one job. Applied twice, the batch would create four versions. */
@@ -117,51 +106,26 @@ function shareWait(poll: () => Promise<unknown>): () => Promise<unknown> {
   return () => (wait ??= eventually(poll).finally(() => (wait = undefined)));
 }
 
-interface BatchWriters {
-  readonly done: Promise<unknown>;
-  /** Resolves as soon as `count` batches have started, so the last of them is in flight. */
-  waitUntilStarted(count: number): Promise<void>;
-}
-
-/** Calls `write` for 0 to `count - 1`, 24 at a time. */
-function startWriters(count: number, write: (index: number) => Promise<unknown>): BatchWriters {
-  let next = 0;
-  const waiting: { minimum: number; resolve: () => void }[] = [];
+/** Calls `write` for each batch, 24 at a time. */
+async function runWriters(write: (index: number) => Promise<unknown>): Promise<void> {
+  const indexes = Array.from({ length: BATCHES }, (_, index) => index).values();
   const writer = async (): Promise<void> => {
-    while (next < count) {
-      next += 1;
-      for (const { minimum, resolve } of waiting) if (next >= minimum) resolve();
-      await write(next - 1);
-    }
+    for (const index of indexes) await write(index);
   };
   const done = Promise.all(Array.from({ length: WRITERS }, writer));
-  onTestFinished(() =>
-    done.then(
-      () => undefined,
-      () => undefined,
-    ),
-  );
-  return {
-    done,
-    waitUntilStarted(minimum) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      if (next >= minimum) resolve();
-      else waiting.push({ minimum, resolve });
-      // If a writer fails before, its error is the result.
-      return Promise.race([promise, done.then(() => undefined)]);
-    },
-  };
+  onTestFinished(async () => void (await done.catch(() => undefined)));
+  await done;
 }
 
 /** A batch applied exactly once has two events, in order. */
-async function findBatchesNotAppliedOnce({ database }: FaultFixture, batches: number): Promise<number[]> {
+async function findBatchesNotAppliedOnce({ database }: FaultFixture): Promise<number[]> {
   const events = await database.query<{ batch: number; weights: number[] }>(sql`
     select floor((weight - 1) / 2) as batch, json_agg(weight order by sequence) as weights
     from (
       select (changes #>> '{weight,to}')::float8 as weight, sequence from job_event where changes ? 'weight') change
     group by batch`);
   const weights = new Map(events.map(({ batch, weights: applied }) => [batch, applied.join()]));
-  return Array.from({ length: batches }, (_, index) => index).filter(
+  return Array.from({ length: BATCHES }, (_, index) => index).filter(
     (index) => weights.get(index) !== weightsOf(index).join(),
   );
 }
@@ -188,5 +152,5 @@ it("returns 503 while PostgreSQL is killed, and delivers every confirmed change"
 
 // evidence: idempotency-killed-processes
 it("applies every keyed batch once and repeats its response, although server and PostgreSQL are killed", async () => {
-  expect(await killDuringIdempotentBatches(postgres, { batches: 60, kills: 1 })).toEqual([]);
+  expect(await killDuringIdempotentBatches(postgres)).toEqual([]);
 });

@@ -25,7 +25,7 @@ const WEBHOOK_RETRY_SCHEDULE = ["0s", ...Array.from({ length: 20 }, () => "5s")]
 const WIDE = { perSecond: 1_000, burst: 1_000 };
 const SLOW_MS = 1_000;
 
-// evidence: worker-rolling-restart
+// evidence: worker-rolling-restart, subscription-process-dies
 it("replacing every process fails no request, loses or repeats no delivery, and subscribers reconnect", async () => {
   const cluster = await startTestCluster({ WEBHOOK_RETRY_SCHEDULE });
   onTestFinished(() => cluster[Symbol.asyncDispose]());

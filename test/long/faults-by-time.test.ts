@@ -1,4 +1,4 @@
-/** Faults that take real time: leases, locks and timeouts that expire. */
+/** Leases, locks and timeouts that expire, some of them in real time. */
 import { MongoClient } from "mongodb";
 import { expect, it } from "vitest";
 import { sql } from "../../src/core/postgres/sql.ts";
@@ -11,10 +11,10 @@ import {
 } from "../support/graphql/subscription-client.ts";
 import { startServerProcess } from "../support/processes/server-process.ts";
 import { startTestApp } from "../support/app/app.fixture.ts";
-import { verifyDeliveries } from "../support/faults/delivery-checks.ts";
+import { expireLeases, verifyDeliveries, warmUp } from "../support/faults/delivery-checks.ts";
 import { createResponseGate, sumMetric } from "../support/faults/change-load.ts";
 import { eventually } from "../support/eventually.ts";
-import { openFaultFixture } from "../support/faults/webhook.fixture.ts";
+import { openFaultFixture, type FaultFixture } from "../support/faults/webhook.fixture.ts";
 
 // evidence: worker-killed-lease-expires
 it("the deliveries of a killed worker are sent after its leases expire, within half a minute", async () => {
@@ -32,6 +32,48 @@ it("the deliveries of a killed worker are sent after its leases expire, within h
   const { duplicates } = await verifyDeliveries(fixture, { duplicates: 2 });
   expect(duplicates).toBe(2);
   expect(await sumMetric(successor, "waymark_webhook_leases_reclaimed_total")).toBe(2);
+});
+
+const stateOf = (fixture: FaultFixture): Promise<object[]> =>
+  fixture.database.query(
+    sql`select id, status, attempts, outcome, finished_at from webhook_delivery order by id`,
+  );
+
+const attemptsOf = (fixture: FaultFixture): Promise<object[]> =>
+  fixture.database.query(sql`select from webhook_attempt`);
+
+// evidence: worker-suspended-past-lease
+it("a worker suspended past its leases does not overwrite the results of another", async () => {
+  const fixture = await openFaultFixture();
+  const gate = createResponseGate();
+  await fixture.addEndpoint({ respond: gate.respond });
+  await fixture.addEndpoint({ respond: gate.respond });
+  const suspended = await fixture.startServer("worker");
+  await warmUp(fixture);
+  const onRecord = (await attemptsOf(fixture)).length;
+  gate.block();
+  await fixture.addJobs(4);
+  fixture.notifyWorkers();
+  await eventually(() => expect(gate.blockedCount()).toBe(8));
+  process.kill(suspended.pid, "SIGSTOP");
+  gate.passNew();
+  expect(await expireLeases(fixture)).toBe(8);
+  await fixture.startServer("worker");
+  expect((await verifyDeliveries(fixture, { duplicates: 8 })).duplicates).toBe(8);
+  const before = await stateOf(fixture);
+
+  // The suspended worker gets successes and failures, all after its leases expired.
+  gate.release((index) => ({ status: index % 2 === 0 ? 200 : 500 }));
+  process.kill(suspended.pid, "SIGCONT");
+  await eventually(async () => expect(await attemptsOf(fixture)).toHaveLength(onRecord + 16));
+  expect(await stateOf(fixture)).toEqual(before);
+
+  // Both workers continue, and the late results do not affect the endpoints' state.
+  await fixture.addJobs(4);
+  fixture.notifyWorkers();
+  await verifyDeliveries(fixture, { duplicates: 8 });
+  const isFailing = sql`select from webhook_endpoint where failing_since is not null or blocked_until is not null`;
+  await eventually(async () => expect(await fixture.database.query(isFailing)).toEqual([]));
 });
 
 // evidence: mongo-data-lost-sweep

@@ -8,14 +8,14 @@ import { openEmbeddedPostgres } from "../../src/dev/postgres/embedded-postgres.t
 import { stopAndRemoveAll, makeFolder, query } from "../support/processes/embedded-processes.ts";
 import {
   openDedicatedPostgres,
+  openTrafficFixture,
   type DedicatedPostgres,
   countPossibleDuplicates,
 } from "../support/faults/postgres.fixture.ts";
-import { changeKinds, readKinds, startFaultTraffic } from "../support/faults/traffic.ts";
+import { changeKinds, readKinds } from "../support/faults/traffic.ts";
 import { verifyDeliveries } from "../support/faults/delivery-checks.ts";
 import { readinessStatus } from "../support/faults/change-load.ts";
 import { eventually } from "../support/eventually.ts";
-import { openFaultFixture } from "../support/faults/webhook.fixture.ts";
 
 const run = promisify(execFile);
 
@@ -65,23 +65,12 @@ vi.setConfig({ testTimeout: 300_000 });
 const mayMount = await canMount();
 const MEGABYTES = 96;
 
-async function openTraffic(databaseUrl: string) {
-  const fixture = await openFaultFixture({ databaseUrl });
-  await fixture.addEndpoint();
-  await fixture.addEndpoint({ owner: fixture.contractor });
-  const numbers = await fixture.addJobs(5, "assigned");
-  const server = await fixture.startServer("all", { DATABASE_URL: databaseUrl });
-  const traffic = await startFaultTraffic(fixture, server, numbers);
-  await traffic.waitForSuccesses();
-  return { fixture, server, traffic };
-}
-
 // evidence: postgres-disk-full-tables
 it.skipIf(!mayMount)(
   "rejects changes and serves reads while the table disk is full, and recovers when there is space",
   async () => {
     const { databaseUrl, disk } = await openOnSmallTables();
-    const { fixture, server, traffic } = await openTraffic(databaseUrl);
+    const { fixture, server, traffic } = await openTrafficFixture(databaseUrl);
     await disk.fill();
     await traffic.waitForRejections(5, changeKinds);
     await traffic.waitForSuccesses(5, readKinds);
@@ -98,7 +87,7 @@ it.skipIf(!mayMount)(
   "returns 503 while the WAL disk is full and PostgreSQL is down, and recovers when there is space",
   async () => {
     const { postgres, disk } = await openOnSmallLog();
-    const { fixture, server, traffic } = await openTraffic(await postgres.newDatabase());
+    const { fixture, server, traffic } = await openTrafficFixture(await postgres.newDatabase());
     const beforeMs = Date.now();
     await disk.fill();
     const fromMs = await fillLog(postgres, beforeMs);
