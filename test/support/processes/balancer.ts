@@ -10,34 +10,10 @@ import {
   type IncomingMessage,
   type ServerResponse,
 } from "node:http";
-import { connect, type AddressInfo, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { pipeline } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import { fetchReadiness } from "../../../bench/cluster/member.ts";
-
-/** A request that got an error from the balancer, or was cut off, because a backend did not answer it. */
-export interface UnansweredRequest {
-  readonly method: string;
-  /** Without the query, which may contain personal data. */
-  readonly path: string;
-  /** Null if no backend was ready. */
-  readonly port: number | null;
-  readonly reason: string;
-}
-
-export interface BalancerOptions {
-  /** Base URLs such as `http://127.0.0.1:4000`. A server may stop and start again at its URL. */
-  readonly backends: readonly string[];
-  readonly checkEveryMs?: number;
-  readonly port?: number;
-}
-
-export interface Balancer extends AsyncDisposable {
-  readonly url: string;
-  readonly unanswered: readonly UnansweredRequest[];
-  /** Base URLs of the backends that are ready now. */
-  activeUrls(): string[];
-}
 
 interface Backend {
   readonly url: string;
@@ -45,8 +21,6 @@ interface Backend {
   readonly port: number;
   readonly agent: Agent;
   isReady: boolean;
-  /** Consecutive health checks without a response. */
-  missedChecks: number;
 }
 
 interface Chosen {
@@ -57,23 +31,23 @@ interface Chosen {
 type Choose = (request: IncomingMessage) => Chosen;
 
 const CHECK_EVERY_MS = 200;
-const MAX_MISSED_CHECKS = 3;
 /** Shorter than the servers' idle timeout, so that a server never closes a connection that is about to be used. */
 const IDLE_MS = 30_000;
 
-/** Resolves once it listens and has checked each backend. */
-export async function startBalancer(options: BalancerOptions): Promise<Balancer> {
-  const { checkEveryMs = CHECK_EVERY_MS } = options;
-  const backends = options.backends.map(createBackend);
-  const unanswered: UnansweredRequest[] = [];
+/**
+ * Resolves once it listens and has checked each backend. `urls` are base URLs of the backends, such as `http://127.0.0.1:4000`.
+ * A server may stop and start again at its URL.
+ */
+export async function startBalancer(urls: readonly string[], listeningPort: number) {
+  const backends = urls.map(createBackend);
+  const unanswered: string[] = [];
   const next = roundRobin(backends);
   /** Chooses the backend of a request, and returns what records that it did not answer. */
-  const choose: Choose = ({ method = "", url = "" }) => {
+  const choose: Choose = ({ method, url }) => {
     const backend = next();
-    const [path = ""] = url.split("?", 1);
     return {
       backend,
-      onUnanswered: (reason) => void unanswered.push({ method, path, port: backend?.port ?? null, reason }),
+      onUnanswered: (reason) => void unanswered.push(`${method} ${url} at ${backend?.url}: ${reason}`),
     };
   };
   const server = createServer((request, response) => forward(request, response, choose(request)));
@@ -86,12 +60,13 @@ export async function startBalancer(options: BalancerOptions): Promise<Balancer>
 
   const stopping = new AbortController();
   await Promise.all(backends.map(checkBackend));
-  const watches = backends.map((backend) => watchBackend(backend, checkEveryMs, stopping.signal));
-  server.listen(options.port ?? 0, "127.0.0.1");
+  const watches = backends.map((backend) => watchBackend(backend, stopping.signal));
+  server.listen(listeningPort, "127.0.0.1");
   await once(server, "listening");
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** Requests that got an error from the balancer, or were cut off, because a backend did not answer them. */
     unanswered,
+    /** Base URLs of the backends that are ready now. */
     activeUrls: () => backends.filter((backend) => backend.isReady).map(({ url }) => url),
     async [Symbol.asyncDispose]() {
       stopping.abort();
@@ -107,7 +82,7 @@ export async function startBalancer(options: BalancerOptions): Promise<Balancer>
 function createBackend(url: string): Backend {
   const { hostname, port } = new URL(url);
   const agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
-  return { url, hostname, port: Number(port), agent, isReady: false, missedChecks: 0 };
+  return { url, hostname, port: Number(port), agent, isReady: false };
 }
 
 function roundRobin(backends: readonly Backend[]): () => Backend | null {
@@ -122,18 +97,16 @@ function roundRobin(backends: readonly Backend[]): () => Backend | null {
   };
 }
 
-/** A status other than 200 excludes the backend immediately; missing responses exclude it after three checks in a row. */
+/** A status other than 200 excludes the backend. A missing response does not, because a busy machine may delay it. */
 async function checkBackend(backend: Backend): Promise<void> {
   const status = await fetchReadiness(backend.url);
-  backend.missedChecks = status === null ? backend.missedChecks + 1 : 0;
   if (status !== null) backend.isReady = status === 200;
-  else if (backend.missedChecks >= MAX_MISSED_CHECKS) backend.isReady = false;
 }
 
-async function watchBackend(backend: Backend, everyMs: number, signal: AbortSignal): Promise<void> {
+async function watchBackend(backend: Backend, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await checkBackend(backend);
-    await pause(everyMs, undefined, { signal, ref: false }).catch(() => undefined);
+    await pause(CHECK_EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
   }
 }
 
@@ -156,7 +129,7 @@ function forward(
 
   const { hostname, port, agent } = backend;
   const { method, url: path } = incoming;
-  const headers = forwardedHeaders(incoming);
+  const headers = filterHeaders(incoming.rawHeaders);
   const outgoing = requestOf({ hostname, port, agent, method, path, headers, setHost: false });
   outgoing.once("response", (answer) => {
     response.writeHead(answer.statusCode ?? 502, filterHeaders(answer.rawHeaders));
@@ -170,18 +143,11 @@ function forward(
   incoming.pipe(outgoing);
 }
 
-/** Copies the request's headers and appends the client's IP address to X-Forwarded-For. */
-function forwardedHeaders({ rawHeaders, headers, socket }: IncomingMessage): string[] {
-  const before = headers["x-forwarded-for"];
-  const hops = [...(before === undefined ? [] : [before]), socket.remoteAddress ?? ""].join(", ");
-  return [...filterHeaders(rawHeaders, "x-forwarded-for"), "X-Forwarded-For", hops];
-}
-
-function filterHeaders(raw: readonly string[], dropped = ""): string[] {
+function filterHeaders(raw: readonly string[]): string[] {
   const kept: string[] = [];
   for (let at = 0; at < raw.length; at += 2) {
     const [name = "", value = ""] = raw.slice(at, at + 2);
-    if (!HOP_BY_HOP_HEADERS.has(name.toLowerCase()) && name.toLowerCase() !== dropped) kept.push(name, value);
+    if (!HOP_BY_HOP_HEADERS.has(name.toLowerCase())) kept.push(name, value);
   }
   return kept;
 }
@@ -219,9 +185,8 @@ function tunnel(
 }
 
 /** Serialises the request with its hop-by-hop headers, because the upgrade is meant for the server. */
-function requestHead({ method, url, rawHeaders, socket }: IncomingMessage): string {
+function requestHead({ method, url, rawHeaders }: IncomingMessage): string {
   const lines = [`${method} ${url} HTTP/1.1`];
   for (let at = 0; at < rawHeaders.length; at += 2) lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);
-  lines.push(`X-Forwarded-For: ${socket.remoteAddress ?? ""}`);
   return `${lines.join("\r\n")}\r\n\r\n`;
 }

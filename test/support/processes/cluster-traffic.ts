@@ -122,7 +122,6 @@ function runTraffic(kinds: Record<string, SendRequest>) {
   onTestFinished(stop);
   return {
     failures,
-    answeredCounts: () => Object.fromEntries(answered),
     /** Resolves after `count` more successful requests of each kind. */
     async waitForMore(count: number) {
       const wanted = [...answered].map(([kind, done]) => [kind, done + count] as const);

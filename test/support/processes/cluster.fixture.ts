@@ -20,7 +20,7 @@ export async function startTestCluster(env: Record<string, string> = {}) {
   const publicUrl = `http://127.0.0.1:${port}`;
   const cluster = stack.use(await startCluster({ mongodBinary, secret: TEST_SECRET, env, publicUrl }));
   const backends = cluster.apis.map(({ url }) => url);
-  const balancer = stack.use(await startBalancer({ backends, port }));
+  const balancer = stack.use(await startBalancer(backends, port));
   const { databaseUrl } = cluster;
   const instance = stack.use(await startAppInstance(databaseUrl, { WAYMARK_ROLE: "api" }));
   const [first, second] = cluster.apis.map(({ url }) => createApiClient(url)) as [
