@@ -48,10 +48,6 @@ const bombs: [encoding: string, body: Uint8Array<ArrayBuffer>][] = [
 ];
 
 describe("a compression bomb", () => {
-  it("is under 64 KiB for 48 MiB of content", () => {
-    for (const [, body] of bombs) expect(body.length).toBeLessThan(64 * 1024);
-  });
-
   // evidence: compressed-body-limit
   it.each(titledRoutes)("gets 413 at the route's body limit: %s", async (_, route) => {
     for (const [encoding, bomb] of bombs) expect(await send(route, bomb, encoding)).toBe(413);
