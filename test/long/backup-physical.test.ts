@@ -11,11 +11,15 @@ import { sql } from "../../src/core/postgres/sql.ts";
 import { TASKS_COLLECTION } from "../../src/scheduling/task.ts";
 import { takeBaseBackup } from "../support/database/base-backup.ts";
 import { stopAndRemoveAll, makeFolder, query } from "../support/processes/embedded-processes.ts";
-import type { ServerProcess } from "../support/processes/server-process.ts";
+import { createApiClient } from "../support/app/app-instance.ts";
+import { expectData } from "../support/app/assertions.ts";
+import { getFeed, waitForFeedEvents } from "../support/app/feed-client.ts";
 import { eventually } from "../support/eventually.ts";
 import {
+  idsAt,
   openFaultFixture,
   patchWeight,
+  sequencesAt,
   type FaultEndpoint,
   type FaultFixture,
 } from "../support/faults/webhook.fixture.ts";
@@ -82,42 +86,8 @@ async function restore(
   return { url: postgres.url, database };
 }
 
-const idsAt = (endpoint: FaultEndpoint): string[] =>
-  endpoint.received().map(({ headers }) => String(headers["webhook-id"]));
-
 const marksAt = (endpoint: FaultEndpoint): unknown[] =>
   endpoint.received().map(({ headers }) => headers["webhook-redelivery"]);
-
-function sequencesAt(endpoint: FaultEndpoint): number[] {
-  return endpoint
-    .received()
-    .map(({ body }) => (JSON.parse(body) as { data: { sequence: number } }).data.sequence);
-}
-
-interface FeedPage {
-  items: { data: { job: { marking_number: string }; sequence: number } }[];
-  next_cursor: string;
-}
-
-async function feedOf({ url }: ServerProcess, { agent }: FaultFixture, after = ""): Promise<FeedPage> {
-  const response = await fetch(`${url}/v1/events${after && `?after=${after}`}`, {
-    headers: { "x-api-key": agent.key },
-  });
-  return ((await response.json()) as { data: FeedPage }).data;
-}
-
-/** Polls the feed until it has `count` events; it waits for older transactions to finish. */
-async function waitForFeed(
-  server: ServerProcess,
-  fixture: FaultFixture,
-  { count, after }: { count: number; after?: string },
-): Promise<FeedPage> {
-  return await eventually(async () => {
-    const page = await feedOf(server, fixture, after);
-    expect(page.items).toHaveLength(count);
-    return page;
-  });
-}
 
 async function waitForFirstFailures(database: Database, count: number): Promise<void> {
   await eventually(async () =>
@@ -155,7 +125,9 @@ it("point-in-time restore: flags repeated deliveries, and reuses no version", as
   await eventually(() => expect(calm.received()).toHaveLength(5));
   await eventually(() => expect(late.received().length).toBeGreaterThanOrEqual(2));
   await eventually(() => expect(new Set(idsAt(ailing)).size).toBe(5));
-  const { next_cursor: cursor } = await waitForFeed(before, fixture, { count: 5 });
+  const { agent } = fixture;
+  await waitForFeedEvents(createApiClient(before.url), agent, 5);
+  const { next_cursor: cursor } = expectData(await getFeed(createApiClient(before.url), agent));
   const sentBefore = { calm: calm.received().length, ailing: ailing.received().length };
   await archiveAll(primary);
   await before.kill("SIGKILL");
@@ -181,9 +153,9 @@ it("point-in-time restore: flags repeated deliveries, and reuses no version", as
   expect(sequencesAt(calm).at(-1)).toBeGreaterThan(highest);
   expect(new Set(idsAt(calm)).size).toBe(sentBefore.calm + 1);
   expect(marksAt(calm).filter(Boolean)).toEqual([]);
-  const { items } = await waitForFeed(after, fixture, { count: 1, after: cursor });
-  expect(items[0]?.data.sequence).toBe(sequencesAt(calm).at(-1));
-  await waitForFeed(after, fixture, { count: 4 });
+  const [event] = await waitForFeedEvents(createApiClient(after.url), agent, 1, `after=${cursor}`);
+  expect(event?.data.sequence).toBe(sequencesAt(calm).at(-1));
+  await waitForFeedEvents(createApiClient(after.url), agent, 4);
 
   // The wake-up tasks of lost deliveries have run without effect.
   await eventually(async () => expect(await wakeUps.countDocuments({ name: "webhooks.retry" })).toBe(0));

@@ -1,24 +1,18 @@
 /** Recovery after a database restore: version floor, feed sequence, delivery flags and startup checks. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { entities } from "../../../src/app/entities.ts";
 import { feedCursor, readFeedCursor } from "../../../src/events/cursors.ts";
 import type { FeedPosition } from "../../../src/events/cursors.ts";
 import { StartupError } from "../../../src/core/errors.ts";
 import { newUuid } from "../../../src/core/ids.ts";
-import { migrateDatabase } from "../../../src/core/postgres/migrate.ts";
 import { createSecretBox, type SecretBox } from "../../../src/core/secret-box.ts";
 import { raw, sql } from "../../../src/core/postgres/sql.ts";
-import {
-  createStartupCheck,
-  finishRestore,
-  type RecoveryResult,
-  type RestoreResult,
-} from "../../../src/restore/service.ts";
+import { finishRestore, type RecoveryResult, type RestoreResult } from "../../../src/restore/service.ts";
 import { acceptSecret } from "../../../src/restore/secret-check.service.ts";
 import { createTestUser, signIn } from "../../support/accounts/session-client.ts";
 import { expectData, expectFailure } from "../../support/app/assertions.ts";
 import { listFeedEvents, waitForFeedEvents, getFeed } from "../../support/app/feed-client.ts";
 import { getJob, patchJob } from "../../support/app/job-client.ts";
+import { runStartupCheck } from "../../support/database/startup-check.ts";
 import { testSecretBox } from "../../support/test-secret.ts";
 import type { TestOrganization, TestApp } from "../../support/app/app.fixture.ts";
 import { startTestReceiver } from "../../support/webhooks/receiver.ts";
@@ -40,6 +34,7 @@ async function versionOf(agent: TestOrganization, markingNumber: string): Promis
 }
 
 const finish = (): Promise<RestoreResult> => finishRestore(app.database);
+const start = (box?: SecretBox): Promise<RecoveryResult[]> => runStartupCheck(app.databaseUrl, box);
 
 describe("job versions", () => {
   it("stay unchanged until a job changes, then skip past every version used before", async () => {
@@ -108,7 +103,7 @@ describe("the feed", () => {
       where agent_id = ${agent.id}`);
     // Before the recovery, the feed hides these events, and a server refuses to start.
     expect(await listFeedEvents(app, agent)).toEqual([]);
-    await expect(runStartupCheck()).rejects.toThrow("restored from a backup, or copied");
+    await expect(start()).rejects.toThrow("restored from a backup, or copied");
 
     await finish();
     const [old] = await waitForFeedEvents(app, agent, 1);
@@ -116,7 +111,7 @@ describe("the feed", () => {
     expectData(await patchJob(app, agent, number, { weight: 1 }));
     const [recent] = await waitForFeedEvents(app, agent, 1, `after=${cursor}`);
     expect((await listFeedEvents(app, agent)).map(({ id }) => id)).toEqual([old?.id, recent?.id]);
-    await expect(runStartupCheck()).resolves.toEqual([]);
+    await expect(start()).resolves.toEqual([]);
   });
 
   it("waits for a running transaction that has written an event, and keeps the event in order", async () => {
@@ -200,31 +195,16 @@ it("revokes all sessions and records an audit entry", async () => {
   });
 });
 
-/** Runs the startup check as a starting process does, and returns the recoveries that it made. */
-async function runStartupCheck(box: SecretBox = testSecretBox): Promise<RecoveryResult[]> {
-  const recoveries: RecoveryResult[] = [];
-  await migrateDatabase(
-    { url: app.databaseUrl, poolSize: 2, entities },
-    {
-      afterMigrate: createStartupCheck({
-        openBox: async () => box,
-        onRecovered: (recovery) => recoveries.push(recovery),
-      }),
-    },
-  );
-  return recoveries;
-}
-
 describe("a starting process", () => {
   it("recovers automatically if only the timeline changed, after a point-in-time restore or failover", async () => {
-    await expect(runStartupCheck()).resolves.toEqual([]);
+    await expect(start()).resolves.toEqual([]);
     await app.database.query(raw("update database_identity set timeline = timeline + 1"));
     const agent = await app.createOrganization("agent");
     const user = await createTestUser(app, { organizationId: agent.id, role: "dispatcher" });
     const browser = await signIn(app, user);
-    const [recovery] = await runStartupCheck();
+    const [recovery] = await start();
     expect(recovery?.minNextVersion).toBeGreaterThan(secondsSince2026() - 60);
-    await expect(runStartupCheck()).resolves.toEqual([]);
+    await expect(start()).resolves.toEqual([]);
     // Sessions stay valid, because a promoted standby may have lost nothing.
     expectData(await browser.get("/auth/session"));
   });
@@ -232,20 +212,20 @@ describe("a starting process", () => {
   it.each(["system_identifier", "database_oid"])(
     "refuses to start if the %s changed, until after-restore has run",
     async (column) => {
-      await runStartupCheck();
+      await start();
       await app.database.query(raw(`update database_identity set ${column} = '1'`));
-      const error = await runStartupCheck().catch((thrown: unknown) => thrown);
+      const error = await start().catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(StartupError);
       expect(error).toMatchObject({ hint: expect.stringMatching(/: waymark after-restore.*pg_upgrade/) });
       await finish();
-      await expect(runStartupCheck()).resolves.toEqual([]);
+      await expect(start()).resolves.toEqual([]);
     },
   );
 
   it("refuses another WAYMARK_SECRET until accept-secret has run", async () => {
     const other = createSecretBox(Buffer.alloc(32, "other"));
-    await runStartupCheck();
-    const error = await runStartupCheck(other).catch((thrown: unknown) => thrown);
+    await start();
+    const error = await start(other).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(StartupError);
     expect(error).toMatchObject({
       message: expect.stringContaining("WAYMARK_SECRET is not the one"),
@@ -255,15 +235,15 @@ describe("a starting process", () => {
     await fixture.createEndpoint({ url: "http://127.0.0.1:9/" });
     const unreadable = await acceptSecret(app.database, other);
     expect(unreadable.endpoints).toHaveLength(await countEndpoints());
-    await expect(runStartupCheck(other)).resolves.toEqual([]);
-    await expect(runStartupCheck()).rejects.toThrow("WAYMARK_SECRET is not the one");
+    await expect(start(other)).resolves.toEqual([]);
+    await expect(start()).rejects.toThrow("WAYMARK_SECRET is not the one");
     // The first secret was found again.
     expect(await acceptSecret(app.database, testSecretBox)).toEqual({
       endpoints: [],
       headers: [],
       userEmails: [],
     });
-    await expect(runStartupCheck()).resolves.toEqual([]);
+    await expect(start()).resolves.toEqual([]);
   });
 });
 

@@ -1,10 +1,8 @@
 /** The startup check: beside running workers, and with functions of PostgreSQL that are missing or not allowed. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { entities } from "../../../src/app/entities.ts";
 import { uuidV7Sql } from "../../../src/core/ids.ts";
-import { migrateDatabase } from "../../../src/core/postgres/migrate.ts";
 import { raw, sql } from "../../../src/core/postgres/sql.ts";
-import { createStartupCheck, type RecoveryResult } from "../../../src/restore/service.ts";
+import type { RecoveryResult } from "../../../src/restore/service.ts";
 import {
   storedIdentity,
   readIdentity,
@@ -12,7 +10,7 @@ import {
 } from "../../../src/restore/database-identity.sql.ts";
 import { expectData } from "../../support/app/assertions.ts";
 import { patchJob } from "../../support/app/job-client.ts";
-import { testSecretBox } from "../../support/test-secret.ts";
+import { runStartupCheck } from "../../support/database/startup-check.ts";
 import type { TestApp } from "../../support/app/app.fixture.ts";
 import { openTransaction, waitForBlockedSessions } from "../../support/database/blocked-sessions.ts";
 import { startDispatcherFixture, type DispatcherFixture } from "../../support/webhooks/dispatcher.fixture.ts";
@@ -26,20 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig[Symbol.asyncDispose]());
 
-/** Migrates and checks the database like a starting process. Returns the recoveries that were needed. */
-async function start(url = app.databaseUrl): Promise<RecoveryResult[]> {
-  const recoveries: RecoveryResult[] = [];
-  await migrateDatabase(
-    { url, poolSize: 2, entities },
-    {
-      afterMigrate: createStartupCheck({
-        openBox: async () => testSecretBox,
-        onRecovered: (recovery) => recoveries.push(recovery),
-      }),
-    },
-  );
-  return recoveries;
-}
+const start = (): Promise<RecoveryResult[]> => runStartupCheck(app.databaseUrl);
 
 const pendingDeliveries = (): Promise<{ id: string; marked: boolean }[]> =>
   app.database.query(

@@ -15,13 +15,17 @@ export interface FeedEvent {
 }
 
 /** `query` has no leading question mark. */
-export function getFeed(api: ApiClient, { key }: TestOrganization, query = ""): Promise<ApiResponse> {
+export function getFeed(
+  api: ApiClient,
+  { key }: Pick<TestOrganization, "key">,
+  query = "",
+): Promise<ApiResponse> {
   return api.call(`/v1/events?${query}`, { key });
 }
 
 export async function listFeedEvents(
   api: ApiClient,
-  partner: TestOrganization,
+  partner: Pick<TestOrganization, "key">,
   query = "",
 ): Promise<FeedEvent[]> {
   return expectData(await getFeed(api, partner, query)).items as FeedEvent[];
@@ -33,7 +37,7 @@ export async function listFeedEvents(
  */
 export function waitForFeedEvents(
   api: ApiClient,
-  partner: TestOrganization,
+  partner: Pick<TestOrganization, "key">,
   count: number,
   query = "",
 ): Promise<FeedEvent[]> {

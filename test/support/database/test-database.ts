@@ -1,4 +1,4 @@
-/** Creates a new, migrated database for a test file. */
+/** Creates a new database for a test file, migrated unless it is a copy of another one. */
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { inject } from "vitest";
@@ -7,9 +7,8 @@ import { sql, type Sql } from "../../../src/core/postgres/sql.ts";
 
 export type TestDatabase = Awaited<ReturnType<typeof createTestDatabase>>;
 
-export async function createTestDatabase() {
+export async function createTestDatabase(template = inject("templateName")) {
   const serverUrl = inject("serverUrl");
-  const template = inject("templateName");
   const name = `${template}_${randomBytes(6).toString("hex")}`;
   await runOnServer(serverUrl, `create database ${name} template ${template}`);
   const url = new URL(serverUrl);
