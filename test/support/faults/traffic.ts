@@ -93,7 +93,6 @@ export async function startFaultTraffic(
     });
   };
   return {
-    unexpectedAnswers,
     rejectedAnswers,
     /** Resolves after `times` more successes of each kind. */
     waitForSuccesses: (times = 3, ofKinds?: readonly CallKind[]) => until("success", times, ofKinds),

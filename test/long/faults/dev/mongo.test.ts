@@ -90,19 +90,13 @@ describe("opening the embedded MongoDB", () => {
     expect(await mongodPid(dataDir)).toBe(0);
   });
 
-  it("leaves no process running if it is disposed of while starting", async () => {
+  it.for([
+    ["before mongod has written its process ID", (dataDir: string) => existsSync(join(dataDir, "mongo.log"))],
+    ["while starting", (dataDir: string) => mongodPid(dataDir).then(Boolean, () => false)],
+  ] as const)("leaves no process running if it is disposed of %s", async ([, hasBegun]) => {
     const dataDir = await makeFolder();
     const starting = open(dataDir);
-    await eventuallyTruthy(() => mongodPid(dataDir).catch(() => 0), { intervalMs: 5 });
-    const pid = await mongodPid(dataDir);
-    await starting[Symbol.asyncDispose]();
-    expect(await isRunning(pid)).toBe(false);
-  });
-
-  it("leaves no process running if it is disposed of before mongod has written its process ID", async () => {
-    const dataDir = await makeFolder();
-    const starting = open(dataDir);
-    await eventuallyTruthy(() => existsSync(join(dataDir, "mongo.log")), { intervalMs: 1 });
+    await eventuallyTruthy(() => hasBegun(dataDir), { intervalMs: 1 });
     await starting[Symbol.asyncDispose]();
     expect(await commandLinesWith(dataDir)).toEqual([]);
   });

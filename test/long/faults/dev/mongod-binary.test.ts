@@ -62,25 +62,14 @@ async function startupErrorOf(result: Promise<string>): Promise<StartupError> {
   return error as StartupError;
 }
 
-describe("the mongod executable", () => {
-  it("is MONGOD_BINARY if it is set", async () => {
-    await makeProgram("bin/mongod");
-    await makeCached();
-    const named = await makeProgram("named");
-    expect(await find({ binary: named })).toBe(named);
-  });
-
-  it("is otherwise the one on the PATH", async () => {
-    const installed = await makeProgram("bin/mongod");
-    await makeCached();
-    expect(await find()).toBe(installed);
-  });
-
-  it("is otherwise the one in the cache folder", async () => {
-    const cached = await makeCached();
-    expect(await find({ download: "any" })).toBe(cached);
-    expect(progress).toEqual([]);
-  });
+it("uses the program in the cache folder, before it the one on the PATH, and before both MONGOD_BINARY", async () => {
+  const cached = await makeCached();
+  expect(await find({ download: "any" })).toBe(cached);
+  const installed = await makeProgram("bin/mongod");
+  expect(await find()).toBe(installed);
+  const named = await makeProgram("named");
+  expect(await find({ binary: named })).toBe(named);
+  expect(progress).toEqual([]);
 });
 
 describe("MONGOD_BINARY", () => {
