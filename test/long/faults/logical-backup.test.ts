@@ -37,9 +37,7 @@ async function canDump(): Promise<boolean> {
 async function dumpAndRestore(url: string): Promise<string> {
   const name = new URL(url).pathname.slice(1);
   if (!(await canDump())) {
-    const sessions = `select from pg_stat_activity where datname = '${name}'`;
-    await query(inject("serverUrl"), sessions.replace("from", "pg_terminate_backend(pid) from"));
-    await eventually(async () => expect(await query(inject("serverUrl"), sessions)).toEqual([]));
+    await endSessions(name);
     return await createDatabase(name);
   }
   const folder = await mkdtemp(join(tmpdir(), "waymark-dump-"));
@@ -49,6 +47,12 @@ async function dumpAndRestore(url: string): Promise<string> {
   const restored = await createDatabase("template0");
   await execute("pg_restore", ["--exit-on-error", `--dbname=${restored}`, file]);
   return restored;
+}
+
+async function endSessions(name: string): Promise<void> {
+  const sessions = `from pg_stat_activity where datname = '${name}'`;
+  await query(inject("serverUrl"), `select pg_terminate_backend(pid) ${sessions}`);
+  await eventually(async () => expect(await query(inject("serverUrl"), `select ${sessions}`)).toEqual([]));
 }
 
 async function createDatabase(template: string): Promise<string> {
