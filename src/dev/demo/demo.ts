@@ -8,7 +8,7 @@ import type { Database, Queryable } from "../../core/postgres/database.ts";
 import { newUuid } from "../../core/ids.ts";
 import { sql } from "../../core/postgres/sql.ts";
 import { demoRows } from "./jobs.ts";
-import { ensureDemoLogins, readEntries, writeEntries, type DemoLogins } from "./logins.ts";
+import { ensureDemoLogins, lockDemo, readEntries, writeEntries, type DemoLogins } from "./logins.ts";
 
 export interface DemoKeys {
   agent: string;
@@ -54,7 +54,7 @@ export async function ensureDemo(services: DemoServices): Promise<Demo | null> {
 
 async function seed(database: Database): Promise<void> {
   const seeded = await database.transaction(async (tx) => {
-    await tx.query(sql`select pg_advisory_xact_lock(hashtext('waymark.demo'))`);
+    await lockDemo(tx);
     const [row] = await tx.query<{ empty: boolean }>(
       sql`select not exists (select from organization) as empty`,
     );

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { createPasswordHasher, UserService } from "../../accounts/api.ts";
 import type { UserRole } from "../../organizations/api.ts";
-import type { Database, Reader } from "../../core/postgres/database.ts";
+import type { Database, Queryable, Reader } from "../../core/postgres/database.ts";
 import { sql } from "../../core/postgres/sql.ts";
 
 const demoLoginSchema = z.object({
@@ -31,6 +31,12 @@ interface DemoLoginDeps {
   dataDir: string;
 }
 
+/** Waits while another process creates the demo, which can take longer than `lock_timeout`. Holds the lock until `tx` ends. */
+export async function lockDemo(tx: Queryable): Promise<void> {
+  await tx.query(sql`set local lock_timeout = 0`);
+  await tx.query(sql`select pg_advisory_xact_lock(hashtext('waymark.demo'))`);
+}
+
 /** Creates missing users, and returns the logins of all three. */
 export async function ensureDemoLogins(
   { database, dataDir }: DemoLoginDeps,
@@ -44,7 +50,7 @@ export async function ensureDemoLogins(
   const users = new UserService({ database, hasher: createPasswordHasher(() => undefined) });
   const file = join(dataDir, "demo-logins.json");
   return await database.transaction(async (tx) => {
-    await tx.query(sql`select pg_advisory_xact_lock(hashtext('waymark.demo'))`);
+    await lockDemo(tx);
     const stored = await readEntries(file, demoLoginSchema);
     const loginOf = (role: DemoRole): Promise<DemoLogin> =>
       ensureLogin({ tx, users, stored: stored[role] }, emailOf(role), demoUsers[role]);

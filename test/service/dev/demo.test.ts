@@ -8,6 +8,8 @@ import { ensureDemo, type Demo } from "../../../src/dev/demo/demo.ts";
 import { createSessionClient, signIn } from "../../support/accounts/session-client.ts";
 import { expectData } from "../../support/app/assertions.ts";
 import { startTestApp, type TestApp } from "../../support/app/app.fixture.ts";
+import { startAppInstance } from "../../support/app/app-instance.ts";
+import { openTransaction, waitForBlockedSessions } from "../../support/database/blocked-sessions.ts";
 import { createCliRunner } from "../../support/processes/cli-process.ts";
 import { TEST_SECRET } from "../../support/test-secret.ts";
 
@@ -44,6 +46,16 @@ it("creates the demo's keys once", async () => {
   expect(test).toMatch(/^wmk_test_/);
   const created = await app.call("/v1/test/jobs", { key: test, method: "POST", body: "{}" });
   expect(created.status).toBe(201);
+});
+
+it("waits for a process that creates it, longer than a request waits for a lock", async () => {
+  await using other = await startAppInstance(app.databaseUrl, {}, { lockTimeoutMs: 1 });
+  const lock = sql`select pg_advisory_xact_lock(hashtext('waymark.demo'))`;
+  const creating = await openTransaction(app.database, lock);
+  const demo = ensureDemo({ ...other, dataDir });
+  await waitForBlockedSessions(app.database, 1);
+  await creating.commit();
+  expect((await demo)?.agent).toMatch(/^wmk_/);
 });
 
 it.each(["", '{"agent": "wmk_1', "null", '{"agent": 7, "operator": null}', '{"agent": "\\u0000"}'])(
