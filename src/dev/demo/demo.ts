@@ -34,7 +34,7 @@ export interface DemoServices {
 const AGENTS = ["Northwind Agency", "Blue Harbour Agency"] as const;
 const CONTRACTORS = ["Swift Couriers", "Greenline Delivery", "Metro Haulage"] as const;
 const JOB_COUNT = 2_000;
-/** Rows per insert statement. */
+/** Events per insert statement. */
 const BATCH_SIZE = 2_000;
 
 /**
@@ -69,12 +69,11 @@ async function insertDemo(tx: Queryable): Promise<void> {
   const agentIds = await insertOrganizations(tx, AGENTS, "agent");
   const contractorIds = await insertOrganizations(tx, CONTRACTORS, "contractor");
   const { jobs, events } = demoRows(JOB_COUNT, { agentIds, contractorIds, now: new Date() });
-  for (const rows of batchesOf(jobs)) {
-    await tx.query(
-      sql`insert into job select * from jsonb_populate_recordset(null::job, ${JSON.stringify(rows)}::jsonb)`,
-    );
-  }
-  for (const rows of batchesOf(events)) {
+  await tx.query(
+    sql`insert into job select * from jsonb_populate_recordset(null::job, ${JSON.stringify(jobs)}::jsonb)`,
+  );
+  for (let at = 0; at < events.length; at += BATCH_SIZE) {
+    const rows = events.slice(at, at + BATCH_SIZE);
     await tx.query(sql`
       insert into job_event (id, type, job_id, agent_id, contractor_id, sequence, actor_type, actor_id, occurred_at, changes, job)
       select id, type, job_id, agent_id, contractor_id, sequence, actor_type, actor_id, occurred_at, changes,
@@ -114,8 +113,4 @@ async function ensureKeys(
   };
   await writeEntries(file, issued);
   return issued;
-}
-
-function* batchesOf<Row>(rows: readonly Row[]): Generator<Row[]> {
-  for (let start = 0; start < rows.length; start += BATCH_SIZE) yield rows.slice(start, start + BATCH_SIZE);
 }

@@ -33,8 +33,8 @@ interface DemoLoginDeps {
 
 /** Waits while another process creates the demo, which can take longer than `lock_timeout`. Holds the lock until `tx` ends. */
 export async function lockDemo(tx: Queryable): Promise<void> {
-  await tx.query(sql`set local lock_timeout = 0`);
-  await tx.query(sql`select pg_advisory_xact_lock(hashtext('waymark.demo'))`);
+  await tx.query(sql`
+    select pg_advisory_xact_lock(hashtext('waymark.demo')) from set_config('lock_timeout', '0', true)`);
 }
 
 /** Creates missing users, and returns the logins of all three. */
