@@ -133,7 +133,7 @@ describe("the audit log", () => {
     });
   });
 
-  it("is of their own organisation for owners, who name none", async () => {
+  it("shows owners their organisation, without naming it", async () => {
     const { id, owner } = await place();
     const asking = await owner.graphql(LOG, { organizationId: id });
     expect(asking.errors?.[0]?.extensions.problems).toMatchObject([{ field: "organizationId" }]);

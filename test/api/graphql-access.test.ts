@@ -1,4 +1,4 @@
-/** Who gets what at /graphql and /graphiql: keys, production, other origins and browsers. */
+/** Access to /graphql and /graphiql: keys, production, other origins and browsers. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startGraphqlFixture, type GraphqlFixture } from "../support/graphql/server.fixture.ts";
 import { codesOf, resolvers, typeDefs } from "../support/graphql/word-schema.ts";

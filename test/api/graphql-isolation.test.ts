@@ -137,7 +137,7 @@ const nodeTypes = {
   inv: "Invitation",
   viw: "SavedView",
 };
-/** Who may read a node, where it is not both its organization's key and every operator. */
+/** The readers of a node, unless they are its organization's key and every operator. */
 const readers: Record<string, readonly ("key" | "owner" | "operator")[]> = {
   arq: ["operator"],
   aud: ["owner", "operator"],

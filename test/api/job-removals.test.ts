@@ -80,7 +80,7 @@ it("job.unassigned follows a job that loses its contractor, and one that is impo
   ]);
 });
 
-it("job.unassigned is in order by sequence for a job that moves away and back at once", async () => {
+it("job.unassigned is in order by sequence for a job that moves away and back", async () => {
   const [former, next] = await createContractors();
   const number = await createJob(former);
   await assign(number, next, former, null, former);

@@ -116,7 +116,7 @@ async function allowedFor(origin: string): Promise<string | null> {
 it("slow clients don't use up capacity while they send, and get responses then", async () => {
   const body = JSON.stringify({ weight: 2 });
   const slow: ReturnType<typeof begin>[] = [];
-  // More at once could begin an overload on a slow machine.
+  // Further ones at the same time could begin an overload on a slow machine.
   while (slow.length < BURST) {
     for (let count = 0; count < SUSTAINED; count += 1) slow.push(begin(body));
     // The request for the metrics counts too.

@@ -203,7 +203,7 @@ async function loggedRequest(key: string): Promise<string> {
   return body.request_id;
 }
 
-/** Who sends a request, and the ID in its path. */
+/** The key of a request, and the ID in its path. */
 interface Caller {
   key: string;
   id: string;
@@ -219,7 +219,7 @@ function callerOf(
   return { key, id: name.includes("/webhook-deliveries") ? delivery : endpoint };
 }
 
-/** Returns the caller with something of its own that the operation can read or change. Webhooks get an organisation of their own. */
+/** Returns a key, and the ID of a resource that the operation can read or change. Webhooks get a separate organisation. */
 async function prepare(name: string, { id: organizationId, key } = agent): Promise<Caller> {
   if (ofWebhooks(name)) return callerOf(name, await newWebhooks());
   if (name.includes("{request_id}")) return { key, id: loggedIds.get(key) ?? "" };

@@ -54,7 +54,7 @@ const conditions: FilterCase[] = [
 const idsOf = (...organizations: { organizationId: string }[]): string[] =>
   organizations.map(({ organizationId }) => organizationId);
 
-/** Filters by organisation, which have plans of their own for an operator. */
+/** Filters by organisation, which have separate plans for an operator. */
 function selections(): FilterCase[] {
   const { agent, otherAgent, contractor, otherContractor } = reads;
   const contractorIds = idsOf(contractor, otherContractor);

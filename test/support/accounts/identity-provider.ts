@@ -7,7 +7,7 @@ import { Provider } from "oidc-provider";
 
 export const CLIENT = { id: "waymark", secret: "a secret of at least 32 characters, for HS256" };
 
-/** What the provider issues. Without a lifetime of each it logs a warning. */
+/** The artifacts of the provider. Without a lifetime of each it logs a warning. */
 const ARTIFACTS = ["AccessToken", "AuthorizationCode", "Grant", "IdToken", "Interaction", "Session"];
 
 async function listen(server: Server): Promise<string> {

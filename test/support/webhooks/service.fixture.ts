@@ -56,7 +56,7 @@ export function listening({ database }: Pick<WebhookServiceFixture, "database">,
   return heard(database, { transaction });
 }
 
-/** What each attempt gets: "done", or the error without its stack. */
+/** Returns the result of each attempt: "done", or the error without its stack. */
 export const answersTo = (attempts: readonly (() => Promise<unknown>)[]): Promise<string[]> =>
   Promise.all(
     attempts.map((attempt) =>
