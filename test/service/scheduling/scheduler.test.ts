@@ -243,6 +243,9 @@ it("a process without due tasks sends one command per poll for any number of han
     expect(await client.db().collection(TASKS_COLLECTION).countDocuments(unlocked)).toBe(3);
   });
   client.on("commandStarted", ({ commandName }) => commands.push(commandName));
+  // The next poll of a name whose task was claimed is another command.
+  await eventually(() => expect(commands.filter((name) => name === "distinct").length).toBeGreaterThan(1));
+  commands.length = 0;
   await eventually(() => expect(commands.length).toBeGreaterThan(5));
   expect(new Set(commands)).toEqual(new Set(["distinct"]));
 });
