@@ -43,14 +43,15 @@ const hasDeliveries = Object.values(deliveryParts).includes(true);
 
 if (hasDeliveries || graphql.some(({ b }) => b.server.startsWith("peers/"))) await installPeers(onProgress);
 await using postgres = await openPostgres();
-if (rest.length > 0) await reportRows("jobs", rest, restRows);
-if (graphql.length > 0) await reportRows("graphql", graphql, graphqlRows);
+const tables: Record<"jobs" | "graphql", readonly Row[]> = { jobs: restRows, graphql: graphqlRows };
+if (rest.length > 0) await reportRows("jobs", rest, options.fresh);
+if (graphql.length > 0) await reportRows("graphql", graphql, options.fresh && rest.length === 0);
 if (hasDeliveries) await reportDeliveries(postgres);
 
-async function reportRows(part: ReportPart, rows: readonly Row[], all: readonly Row[]): Promise<void> {
-  const fresh = options.fresh && (part === "jobs" || rest.length === 0);
+async function reportRows(part: keyof typeof tables, rows: readonly Row[], fresh: boolean): Promise<void> {
   const table = await compareRows(rows, postgres, { jobs, fresh, rounds, profile: options.profile });
-  await report(part, `${jobs.toLocaleString("en")} jobs`, table, rows.length >= all.length);
+  const isWhole = tables[part].every((row) => rows.includes(row));
+  await report(part, `${jobs.toLocaleString("en")} jobs`, table, isWhole);
 }
 
 async function reportDeliveries(server: BenchPostgres): Promise<void> {
@@ -60,8 +61,10 @@ async function reportDeliveries(server: BenchPostgres): Promise<void> {
   await using dataset = await createDeliveryDataset(server, { events: deliveries, sinkUrl: sink.url });
   const bench = { servers, dataset, sink, takeCounts: await countStatements(dataset.client) };
   const engines = options.engines?.split(",") ?? null;
-  if (deliveryParts.backlog)
-    await report("backlog", size, await measureBacklog(bench, { deliveries, rounds, only: engines }));
+  if (deliveryParts.backlog) {
+    const table = await measureBacklog(bench, { deliveries, rounds, only: engines });
+    await report("backlog", size, table, engines === null);
+  }
   if (deliveryParts.latency) await report("latency", size, await measureLatency(bench, rounds));
 }
 
