@@ -8,11 +8,11 @@ import { dataFolder } from "./environment.ts";
 import { processTreeCpuUs } from "./process-usage.ts";
 import { medianOf } from "./statistics.ts";
 
-export type StartupCost = {
+export interface StartupCost {
   /** CPU seconds of all started processes. */
   cpuS: number;
   wallS: number;
-};
+}
 
 const RUNS = 5;
 const ADDRESS = /http:\/\/[\d.]+:\d+/;

@@ -12,6 +12,7 @@ import type { AccountContext } from "../context.ts";
 import { UserCredential } from "../credential.entity.ts";
 import { normalizeEmail, parseOrThrow, userNameField } from "../fields.ts";
 import { type EmailTokenLink, RegistrationService } from "../members/registration.service.ts";
+import { UserSession } from "../sessions/entity.ts";
 import { DiscoveryError } from "./discovery.ts";
 import {
   accountIdOf,
@@ -24,7 +25,6 @@ import {
   type SsoError,
   toOAuthProvider,
 } from "./provider.ts";
-import { UserSession } from "../sessions/entity.ts";
 import { domainOf } from "./service.ts";
 
 type Endpoint = GenericEndpointContext;
