@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
-import { afterAll, beforeAll, beforeEach } from "vitest";
+import { beforeEach } from "vitest";
 import { entities } from "../../src/app/entities.ts";
 import { MailService, type MailView } from "../../src/mail/service.ts";
 import { createMailTransport } from "../../src/mail/transport.ts";
@@ -16,6 +16,7 @@ import { parseSmtpUrl } from "../../src/core/mail.ts";
 import { startTestSmtpServer, type TestSmtpServer } from "./smtp-server.ts";
 import { testSecretBox } from "./test-secret.ts";
 import { createTestDatabase } from "./database/test-database.ts";
+import { useFixture } from "./use-fixture.ts";
 
 /** The token in the link of each mail. */
 export const LINK_TOKEN = "c2VjcmV0LW9mLWEtbGluaw";
@@ -32,18 +33,13 @@ export interface MailFixtureWithServer extends MailFixture {
 
 /** Opens a fixture for the tests of a file. Before each test it deletes all mails and starts an SMTP server. */
 export function useMailFixture(): MailFixtureWithServer {
-  const fixture = {
-    startSmtpWorker: () => fixture.startWorker(`smtp://localhost:${fixture.server.port}`),
-  } as MailFixtureWithServer;
-  beforeAll(async () => {
-    Object.assign(fixture, await openMailFixture());
-  });
+  const fixture = useFixture(openMailFixture) as MailFixtureWithServer;
+  fixture.startSmtpWorker = () => fixture.startWorker(`smtp://localhost:${fixture.server.port}`);
   beforeEach(async () => {
     await fixture.clear();
     fixture.server = await startTestSmtpServer();
     return () => fixture.server[Symbol.asyncDispose]();
   });
-  afterAll(() => fixture[Symbol.asyncDispose]());
   return fixture;
 }
 

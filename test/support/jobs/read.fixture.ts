@@ -1,5 +1,4 @@
 /** A database with organisations that can see different jobs, for tests of job queries. */
-import { afterAll, beforeAll } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
 import { rebuildCounters } from "../../../src/jobs/counters/counters.sql.ts";
 import { openDatabase } from "../../../src/core/postgres/database.ts";
@@ -13,6 +12,7 @@ import {
 import { raw, sql } from "../../../src/core/postgres/sql.ts";
 import type { Transaction } from "../../../src/core/postgres/transaction.ts";
 import { createTestDatabase } from "../database/test-database.ts";
+import { useFixture } from "../use-fixture.ts";
 
 /** A row of the job table. Times are ISO 8601 with milliseconds. */
 export interface JobTableRow {
@@ -41,14 +41,7 @@ export interface JobTableRow {
 export type JobReadFixture = Awaited<ReturnType<typeof openJobReadFixture>>;
 
 /** Call once per test file, outside tests: registers the hooks for set-up and clean-up. Later hooks and tests can use the result. */
-export function useJobReadFixture(): JobReadFixture {
-  const fixture = {} as JobReadFixture;
-  beforeAll(async () => {
-    Object.assign(fixture, await openJobReadFixture());
-  });
-  afterAll(() => fixture[Symbol.asyncDispose]());
-  return fixture;
-}
+export const useJobReadFixture = (): JobReadFixture => useFixture(openJobReadFixture);
 
 export const principalNames = [
   "agent",

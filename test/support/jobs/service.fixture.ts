@@ -1,6 +1,6 @@
 /** The job services on a new database, with recorded notifications and an endpoint for all events in each organisation. */
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, beforeEach } from "vitest";
+import { beforeEach } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
 import type { BulkOptions, ItemResult } from "../../../src/jobs/update/bulk.ts";
 import { createJobReferenceData } from "../../../src/jobs/reference-data.ts";
@@ -19,6 +19,7 @@ import {
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { startFaultProxy } from "../database/fault-proxy.ts";
 import { createTestDatabase } from "../database/test-database.ts";
+import { useFixture } from "../use-fixture.ts";
 
 export type JobServiceFixture = Awaited<ReturnType<typeof openJobServiceFixture>>;
 
@@ -50,15 +51,11 @@ export function summarizeOutcomes(results: readonly ItemResult[]): string[] {
 
 /** Call once per test file, outside tests: registers the hooks for set-up and clean-up. Later hooks and tests can use the result. `notifications` is cleared before each test. */
 export function useJobServiceFixture(): JobServiceFixture {
-  const fixture = {} as JobServiceFixture;
-  beforeAll(async () => {
-    Object.assign(fixture, await openJobServiceFixture());
-  });
+  const fixture = useFixture(openJobServiceFixture);
   beforeEach(() => {
     fixture.notifications.workers = 0;
     fixture.notifications.organizationIds = [];
   });
-  afterAll(() => fixture[Symbol.asyncDispose]());
   return fixture;
 }
 

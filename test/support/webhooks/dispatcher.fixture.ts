@@ -1,6 +1,5 @@
 /** A database with jobs and endpoints, and dispatchers that the test wakes instead of timers. */
 import { Registry } from "prom-client";
-import { afterAll, beforeAll } from "vitest";
 import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
 import { AddressGuard } from "../../../src/core/http-client/address-guard.ts";
 import { systemClock, type Clock } from "../../../src/core/clock.ts";
@@ -23,6 +22,7 @@ import { testSecretBox } from "../test-secret.ts";
 import type { AppOverrides } from "../../../src/app/app.ts";
 import { startTestApp } from "../app/app.fixture.ts";
 import { eventually } from "../eventually.ts";
+import { useFixture } from "../use-fixture.ts";
 
 export interface DeliveryRow {
   id: string;
@@ -77,14 +77,7 @@ export const claimRequest = (changes: Partial<ClaimRequest> = {}): ClaimRequest 
 });
 
 /** Opens the database for the tests of a file. */
-export function useDispatcherFixture(): DispatcherFixture {
-  const rig = {} as DispatcherFixture;
-  beforeAll(async () => {
-    Object.assign(rig, await startDispatcherFixture());
-  });
-  afterAll(() => rig[Symbol.asyncDispose]());
-  return rig;
-}
+export const useDispatcherFixture = (): DispatcherFixture => useFixture(() => startDispatcherFixture());
 
 export async function startDispatcherFixture(overrides: AppOverrides = {}) {
   const app = await startTestApp({ WAYMARK_ROLE: "api" }, overrides);
@@ -127,11 +120,7 @@ export async function startDispatcherFixture(overrides: AppOverrides = {}) {
     },
     deleteEndpoint: (id: string) =>
       app.database.query(sql`update webhook_endpoint set deleted_at = now() where id = ${id}`),
-    createJobs: (count: number, owner = agent): Promise<string[]> =>
-      app.createJobs(
-        owner,
-        Array.from({ length: count }, () => ({})),
-      ),
+    createJobs: (count: number, owner = agent): Promise<string[]> => app.createJobs(owner, count),
     /** The agent's organisation in test mode, with a test key. */
     async createTestOrganization() {
       const settings = { organizationId: agent.id, name: "t", createdBy: "test" };

@@ -1,6 +1,5 @@
 /** The webhook services on a new database, without a worker that delivers. */
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
 import { upsertRows } from "../../../src/jobs/update/upsert.sql.ts";
 import { AppError } from "../../../src/core/errors.ts";
@@ -17,6 +16,7 @@ import { openWebhooks } from "../../../src/webhooks/service.ts";
 import { createFakeClock } from "../fake-clock.ts";
 import { testSecretBox } from "../test-secret.ts";
 import { createTestDatabase } from "../database/test-database.ts";
+import { useFixture } from "../use-fixture.ts";
 
 export type WebhookServiceFixture = Awaited<ReturnType<typeof openWebhookServiceFixture>>;
 
@@ -72,14 +72,8 @@ export const answersTo = (attempts: readonly (() => Promise<unknown>)[]): Promis
   );
 
 /** Opens the services for the tests of a file. */
-export function useWebhookServices(options: WebhookServiceOptions = {}): WebhookServiceFixture {
-  const services = {} as WebhookServiceFixture;
-  beforeAll(async () => {
-    Object.assign(services, await openWebhookServiceFixture(options));
-  });
-  afterAll(() => services[Symbol.asyncDispose]());
-  return services;
-}
+export const useWebhookServices = (options: WebhookServiceOptions = {}): WebhookServiceFixture =>
+  useFixture(() => openWebhookServiceFixture(options));
 
 export async function openWebhookServiceFixture({
   retentionDays = 30,
