@@ -13,8 +13,7 @@ beforeAll(async () => {
 
 it("createTestJobs takes a template with the names of GraphQL, and returns the jobs", async () => {
   const { id } = await app.createOrganization("agent");
-  const key = { organizationId: id, name: "test", createdBy: "test", testSide: "agent" } as const;
-  const { text } = await app.keys.create(key);
+  const text = await app.createKey(id, { testSide: "agent" });
   const create = (template: string) =>
     graphql(
       app,

@@ -26,8 +26,7 @@ beforeAll(async () => {
   // Operators call every mutation with arbitrary arguments.
   app = await startTestApp({ WAYMARK_ROLE: "api", WEBHOOK_ALLOW_PRIVATE: "on" });
   agent = await app.createOrganization("agent");
-  operator = (await app.keys.create({ organizationId: null, name: "operator", scopes, createdBy: "test" }))
-    .text;
+  operator = await app.createKey(null, { scopes });
   await app.createJobs(agent, [{ markingNumber: "H-1" }]);
   principals = [
     { key: agent.key },

@@ -219,11 +219,7 @@ describe("400", () => {
   });
 
   it("for an operator, who belongs to no organisation", async () => {
-    const { text: operator } = await app.keys.create({
-      organizationId: null,
-      name: "operator",
-      createdBy: "test",
-    });
+    const operator = await app.createKey(null);
     expect(problemOf(await send("operator", UPDATE, input("X", 1), operator))).toEqual([
       "belongs to an organisation; send it with a key of an organisation",
     ]);

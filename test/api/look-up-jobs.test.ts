@@ -1,4 +1,4 @@
-/** POST /v1/jobs/lookup. That it takes one statement: test/service/jobs/organization-names.test.ts. */
+/** POST /v1/jobs/lookup. Its number of statements: test/service/jobs/organization-names.test.ts. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { useSharedApp } from "../support/app/shared-app.ts";
 import { expectData, expectProblems } from "../support/app/assertions.ts";

@@ -14,8 +14,7 @@ const OUTBOX = `query ($status: MailStatus) { mailOutbox(status: $status, first:
 const RESEND = "mutation ($id: ID!) { resendMail(id: $id) { mail { id status } userErrors { code field } } }";
 
 const app = await startTestApp();
-const operatorKey = { organizationId: null, name: "operator", createdBy: "test" };
-const { text: key } = await app.keys.create(operatorKey);
+const key = await app.createKey(null);
 
 beforeAll(async () => {
   const mails = new MailService({

@@ -186,8 +186,7 @@ describe("invitations", () => {
 describe("members", () => {
   // evidence: members-hidden-from-job-keys
   it("are not visible to a key with job scopes only", async () => {
-    const newKey = { organizationId: other.id, name: "jobs alone", createdBy: "test" };
-    const { text: key } = await app.keys.create({ ...newKey, scopes: ["jobs:read", "jobs:write"] });
+    const key = await app.createKey(other.id, { scopes: ["jobs:read", "jobs:write"] });
     const { errors } = await graphql(app, "{ members { email } }", { key });
     expect(errors?.[0]?.extensions).toMatchObject({ code: "FORBIDDEN" });
     const variables = { id: userId(otherMember) };

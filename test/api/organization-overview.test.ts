@@ -112,12 +112,7 @@ describe("organizationOverview", () => {
 
   it("is refused to an operator's key without webhooks:manage", async () => {
     const scopes = ["jobs:read"] as const;
-    const { text: key } = await app.keys.create({
-      organizationId: null,
-      name: "r",
-      scopes,
-      createdBy: "test",
-    });
+    const key = await app.createKey(null, { scopes });
     const { errors } = await graphql(app, OVERVIEW, { key, variables: { id: toTypedId("org", agent.id) } });
     expect(errors?.map(({ extensions }) => extensions.code)).toEqual(["FORBIDDEN"]);
   });

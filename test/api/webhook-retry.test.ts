@@ -43,10 +43,7 @@ async function afterOutage({
   await app.database.query(sql`
     update webhook_endpoint set failing_since = now() - interval '1 h', status = ${status},
       circuit_step = ${isCircuitOpen ? 5 : null}, blocked_until = now() + interval '15 min' where id = ${uuid}`);
-  await app.createJobs(
-    owner,
-    Array.from({ length: waiting }, () => ({})),
-  );
+  await app.createJobs(owner, waiting);
   await app.database.query(sql`
     update webhook_delivery set attempts = 3, due_at = now() + interval '1 h' where endpoint_id = ${uuid}`);
   return {

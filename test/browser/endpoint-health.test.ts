@@ -17,10 +17,7 @@ async function openFailingEndpoint(count: number) {
   const created = await app.call("/v1/webhook-endpoints", { key: agent.key, method: "POST", body });
   const { id } = (created.body.data as { endpoint: { id: string } }).endpoint;
   const uuid = fromTypedId("whe", id);
-  await app.createJobs(
-    agent,
-    Array.from({ length: count }, () => ({})),
-  );
+  await app.createJobs(agent, count);
   await app.database.query(sql`
     with tried as (
       update webhook_delivery set attempts = 1, outcome = 'http_500', due_at = now() + interval '1 h' where status = 'pending' and id = (

@@ -11,7 +11,7 @@ it("shows the progress, asks before Escape stops it, and saves nothing after Can
   const app = await startConsole();
   const { user } = await createAgent(app, {
     role: "dispatcher",
-    jobs: Array.from({ length: COUNT }, () => ({})),
+    jobs: COUNT,
   });
   const { page } = await visit(app, "/jobs", { user });
   await expectVisible(page.getByText(`${COUNT} jobs in total`));

@@ -165,12 +165,7 @@ describe("the examples", () => {
 
   it("Simulate: starts a run of a test job", async () => {
     const agent = await app.createOrganization("agent");
-    const { text: testKey } = await app.keys.create({
-      organizationId: agent.id,
-      name: "test",
-      createdBy: "test",
-      testSide: "agent",
-    });
+    const testKey = await app.createKey(agent.id, { testSide: "agent" });
     const created = await queryData(
       app,
       "mutation { createTestJobs(input: {}) { jobs { id markingNumber } } }",
@@ -185,11 +180,7 @@ describe("the examples", () => {
 
   it("NewJobs and CarrierFeed: create a job once, and set its provider status as an event", async () => {
     const agent = await app.createOrganization("agent");
-    const { text: operatorKey } = await app.keys.create({
-      organizationId: null,
-      name: "feed",
-      createdBy: "test",
-    });
+    const operatorKey = await app.createKey(null);
     const jobs = example("NewJobs");
     const agentId = toTypedId("org", agent.id);
     const variables = { items: jobs.variables.items?.map((item) => ({ ...item, agentId })) };

@@ -117,8 +117,7 @@ let endpointId: string;
 beforeAll(async () => {
   app = await sharedApp("api");
   agent = await app.createOrganization("agent", { scopes });
-  const key = { organizationId: agent.id, name: "wrong", createdBy: "test", scopes };
-  testKey = (await app.keys.create({ ...key, testSide: "agent" })).text;
+  testKey = await app.createKey(agent.id, { scopes, testSide: "agent" });
   const body = JSON.stringify({ url: "https://127.0.0.1/webhooks" });
   const created = await app.call("/v1/webhook-endpoints", { method: "POST", key: agent.key, body });
   endpointId = (created.body.data as { endpoint: { id: string } }).endpoint.id;

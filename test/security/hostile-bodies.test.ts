@@ -13,8 +13,7 @@ let cookie: string;
 beforeAll(async () => {
   app = await startTestApp({ NODE_ENV: "production" });
   agent = await app.createOrganization("agent");
-  const test = { organizationId: agent.id, name: "t", createdBy: "test", testSide: "agent" } as const;
-  testKey = (await app.keys.create(test)).text;
+  testKey = await app.createKey(agent.id, { testSide: "agent" });
   const owner = await createTestUser(app, { organizationId: agent.id, role: "owner" });
   ({ cookie } = await signIn(app, owner));
 });

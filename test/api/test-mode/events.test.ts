@@ -1,6 +1,5 @@
 /** Events of each type, sent to test endpoints with a test key. */
 import { describe, expect, it } from "vitest";
-import type { NewKey } from "../../../src/api-keys/changes.ts";
 import { type EventType, type EventWire, eventTypes } from "../../../src/events/api.ts";
 import type { TestOrganization } from "../../support/app/app.fixture.ts";
 import { expectFailure } from "../../support/app/assertions.ts";
@@ -18,12 +17,9 @@ interface Partner extends TestOrganization {
 
 async function createPartner(): Promise<Partner> {
   const agent = await app.createOrganization("agent");
-  const createKey = async (testSide: "agent" | "contractor"): Promise<string> =>
-    (await app.keys.create({ ...keyOf(agent), testSide })).text;
+  const createKey = (testSide: "agent" | "contractor") => app.createKey(agent.id, { testSide });
   return { ...agent, agentKey: await createKey("agent"), contractorKey: await createKey("contractor") };
 }
-
-const keyOf = ({ id }: TestOrganization): NewKey => ({ organizationId: id, name: "t", createdBy: "test" });
 
 const post = (key: string, path: string, body?: object) =>
   app.call(path, { key, method: "POST", ...(body && { body: JSON.stringify(body) }) });

@@ -269,7 +269,7 @@ describe("isolation", { shuffle: false }, () => {
     });
 
     it("gets no event of a test job from jobChanged", async () => {
-      const { text } = await app.keys.create({ organizationId: null, name: "operator", createdBy: "test" });
+      const text = await app.createKey(null);
       const calls = [...subscriptionCallsOf(createAttempts(sides.test)), "jobChanged"];
       const seen = await followAll(app, text, calls);
       const control = await followAll(app, sides.test.organization.key, ["jobChanged"]);

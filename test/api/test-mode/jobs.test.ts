@@ -14,8 +14,8 @@ const agent = await app.createOrganization("agent");
 const key = await createTestKey(agent, "agent");
 const contractorKey = await createTestKey(agent, "contractor");
 
-async function createTestKey({ id }: TestOrganization, testSide: "agent" | "contractor"): Promise<string> {
-  return (await app.keys.create({ organizationId: id, name: "t", createdBy: "test", testSide })).text;
+function createTestKey({ id }: TestOrganization, testSide: "agent" | "contractor"): Promise<string> {
+  return app.createKey(id, { testSide });
 }
 
 const post = (path: string, body?: object, { as = key, headers = {} } = {}) =>

@@ -1,4 +1,4 @@
-/** A thousand changes of test jobs leave live data as it is, and a reset leaves no test row. */
+/** A thousand changes of test jobs do not change live data, and a reset deletes every test row. */
 import { afterAll, expect, it } from "vitest";
 import { createSignedInUser } from "../../support/accounts/signed-in-user.ts";
 import { startTestApp } from "../../support/app/app.fixture.ts";

@@ -330,10 +330,7 @@ describe("lists", () => {
   it("have each of 537 jobs once while they change", async () => {
     const app = await sharedApp();
     const agent = await app.createOrganization("agent");
-    const numbers = await app.createJobs(
-      agent,
-      Array.from({ length: 537 }, () => ({})),
-    );
+    const numbers = await app.createJobs(agent, 537);
     const { listed, changed } = await listWhileChanging({ baseUrl: app.url, key: agent.key }, numbers);
     expect(listed.toSorted()).toEqual(numbers.toSorted());
     expect(changed).toBeGreaterThan(100);
@@ -344,10 +341,7 @@ describe("updateMany", () => {
   it("splits items into batches of 100 and yields each result in order, also of items that fail", async () => {
     const app = await sharedApp();
     const agent = await app.createOrganization("agent");
-    const numbers = await app.createJobs(
-      agent,
-      Array.from({ length: 230 }, () => ({})),
-    );
+    const numbers = await app.createJobs(agent, 230);
     numbers[150] = "NONE";
     const waymark = new Waymark({ apiKey: agent.key, baseUrl: app.url });
     let read = 0;

@@ -169,10 +169,7 @@ async function expectExactCopies(name: string, key: string, writes: readonly Wri
 
 it("are exact for a test contractor whose jobs are changed, moved, deleted and created again", async () => {
   const partner = await app.createOrganization("agent");
-  const createKey = async (testSide: "agent" | "contractor") => {
-    const settings = { organizationId: partner.id, name: testSide, createdBy: "test", testSide };
-    return (await app.keys.create(settings)).text;
-  };
+  const createKey = (testSide: "agent" | "contractor") => app.createKey(partner.id, { testSide });
   const [agent, contractor] = [await createKey("agent"), await createKey("contractor")];
   const numbers = Array.from({ length: NUMBERS }, (_, index) => `TEST-SYNC-${index}`);
   const path = () => `/v1/test/jobs/by-marking/${pick(numbers)}`;

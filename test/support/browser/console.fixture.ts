@@ -141,7 +141,7 @@ async function fillAccounts(
 /** Creates an agent with jobs, and a user of it. */
 export async function createAgent(
   app: SharedApp,
-  { role = "owner", jobs = [] }: { role?: UserRole; jobs?: readonly TestJob[] } = {},
+  { role = "owner", jobs = [] }: { role?: UserRole; jobs?: readonly TestJob[] | number } = {},
 ) {
   const agent = await app.createOrganization("agent");
   const numbers = await app.createJobs(agent, jobs);

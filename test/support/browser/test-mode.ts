@@ -10,8 +10,7 @@ export const BAND = "Test mode: nothing here is live";
 export async function createTwoModes(app: SharedApp) {
   const { agent, numbers, user: owner } = await createAgent(app, { jobs: [{}] });
   const [liveNumber = ""] = numbers;
-  const key = { organizationId: agent.id, name: "Tests", createdBy: "test", testSide: "agent" } as const;
-  const { text: testKey } = await app.keys.create(key);
+  const testKey = await app.createKey(agent.id, { name: "Tests", testSide: "agent" });
   const { body } = await app.call("/v1/test/jobs", { key: testKey, method: "POST", body: "{}" });
   const { items } = body.data as { items: { marking_number: string }[] };
   return { agent, owner, liveNumber, testKey, testNumber: items[0]?.marking_number ?? "" };

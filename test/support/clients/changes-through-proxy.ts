@@ -35,10 +35,7 @@ export async function expectChangesExactlyOnce(
   runClient: (task: ClientTask) => Promise<ClientReport>,
 ): Promise<void> {
   const agent = await app.createOrganization("agent");
-  const markingNumbers = await app.createJobs(
-    agent,
-    Array.from({ length: JOBS }, () => ({})),
-  );
+  const markingNumbers = await app.createJobs(agent, JOBS);
   await using proxy = await startUnreliableProxy(app.url, { rates: RATES, delayMs: DELAY_MS, seed: "1" });
   const { waits } = await runClient({
     timeoutMs: DELAY_MS - 1_000,

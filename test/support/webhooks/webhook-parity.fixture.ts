@@ -40,15 +40,11 @@ export async function setUpWebhooks(
   { scopes = ["webhooks:manage", "jobs:read"], settings = {}, jobs = 0, finished, target }: WebhookSetUp = {},
 ): Promise<WebhookFixture> {
   const organization = await app.createOrganization("agent");
-  const key = { organizationId: organization.id, name: "caller", scopes, createdBy: "test" };
-  const { text } = await app.keys.create(key);
+  const text = await app.createKey(organization.id, { scopes });
   const owner = { organizationId: organization.id, actor: systemActor };
   const { endpoint } = await app.webhooks.endpoints.create(owner, { url: PUBLIC_URL, ...settings });
   const uuid = fromTypedId("whe", endpoint.id) as string;
-  await app.createJobs(
-    organization,
-    Array.from({ length: jobs }, () => ({})),
-  );
+  await app.createJobs(organization, jobs);
   if (finished) await finishPendingDeliveries(app, uuid, finished);
   const { items } = await app.webhooks.deliveries.list(owner, { filter: {}, limit: 1 });
   const own = { endpoint: endpoint.id, delivery: items[0]?.id ?? "" };
