@@ -149,7 +149,7 @@ describe("a sign-in", () => {
   });
 });
 
-it("takes three statements to start, and nine to return a linked user", async () => {
+it("takes three statements to start, and at most eight to return a linked user", async () => {
   await using proxy = await startFaultProxy(sso.shared.databaseUrl);
   const env = { ...ACCOUNT_ENV, WEBHOOK_ALLOW_PRIVATE: "on" };
   await using counted = await startAppInstance(proxy.url, env);
@@ -165,7 +165,7 @@ it("takes three statements to start, and nine to return a linked user", async ()
     const ofStart = withoutBackground(proxy.statements.slice(beforeStart, beforeReturn));
     counts.push([ofStart.length, withoutBackground(proxy.statements.slice(beforeReturn)).length]);
   }
-  expect(counts.at(-1)).toEqual([3, 9]);
+  expect(counts.at(-1)).toEqual([3, 8]);
 });
 
 describe("a refused sign-in", () => {
@@ -352,18 +352,32 @@ describe("a connection", () => {
     });
   });
 
-  it("opens no session if it is removed during the sign-in", async () => {
-    const { organization, member } = await sso.connect();
-    const removal = await openTransaction(
-      sso.shared.database,
-      sql`delete from sso_connection where organization_id = ${organization.id}::uuid`,
-      sql`delete from user_session where provider = ${organization.id}`,
-    );
-    const signingIn = sso.ssoSignIn(member);
+  it.each([
+    ["removed", null],
+    ["given another client", { clientId: "another" }],
+  ])("opens no session that lasts if it is %s during the sign-in", async (_title, change) => {
+    const { owner, member, domain } = await sso.connect();
+    const audit = await openTransaction(sso.shared.database, sql`lock table audit_entry in exclusive mode`);
+    const ending = change
+      ? sso.setSingleSignOn(owner, { domain, ...change, issuer: sso.hostile.url })
+      : owner.queryData(REMOVE);
+    // It has ended the sessions, and has not committed.
     await waitForBlockedSessions(sso.shared.database, 1);
-    await removal.commit();
-    const { browser, location } = await signingIn;
-    expect(location).toBe("/sign-in?error=sso_expired");
+    const signingIn = sso.ssoSignIn(member);
+    await waitForBlockedSessions(sso.shared.database, 2);
+    await audit.commit();
+    await ending;
+    expectFailure(await (await signingIn).browser.get("/auth/session"), 401);
+    expectData(await owner.client.get("/auth/session"));
+  });
+
+  it("revives no session that has ended, when it is removed", async () => {
+    const { owner, member } = await sso.connect();
+    const browser = await signIn(sso.app, member);
+    await sso.shared.database.query(
+      sql`update user_session set epoch = gen_random_uuid() where user_id = ${member.id}::uuid`,
+    );
+    await owner.queryData(REMOVE);
     expectFailure(await browser.get("/auth/session"), 401);
   });
 

@@ -85,8 +85,7 @@ export function waymarkPlugin(context: AccountContext, sso: SsoHooks) {
               signIn.countFailure(endpoint, returned);
               throw translate(returned);
             }
-            const isOpened = newSession && (await sso.keepSession(newSession.session.token));
-            if (path === SSO_CALLBACK && !isOpened) throw sso.refuse(endpoint, locationOf(returned));
+            if (path === SSO_CALLBACK && !newSession) throw sso.refuse(endpoint, locationOf(returned));
             await context.throttle.refund(...authRequest().attempts);
             if (isSignIn(path)) await signIn.complete(endpoint);
             return await after[path]?.(endpoint);

@@ -2,6 +2,7 @@
 import type { BetterAuthOptions, GenericEndpointContext } from "better-auth";
 import { addOAuthServerContext, getOAuthState } from "better-auth/api";
 import type { OAuthProvider } from "better-auth/oauth2";
+import { raw } from "@mikro-orm/postgresql";
 import { z } from "zod";
 import { AppError, isUnavailable, unavailable } from "../../core/errors.ts";
 import { pathPrefix } from "../../core/public-url.ts";
@@ -12,7 +13,6 @@ import type { AccountContext } from "../context.ts";
 import { UserCredential } from "../credential.entity.ts";
 import { normalizeEmail, parseOrThrow, userNameField } from "../fields.ts";
 import { type EmailTokenLink, RegistrationService } from "../members/registration.service.ts";
-import { UserSession } from "../sessions/entity.ts";
 import { DiscoveryError } from "./discovery.ts";
 import {
   accountIdOf,
@@ -121,7 +121,7 @@ export class SsoHooks {
     if (source.method !== "oauth" || !idp) return undefined;
     const claims = source.oauth?.profile as Claims;
     const options = { filters: false, populate: ["organization"], strategy: "joined" } as const;
-    const account = await em.findOne(User, { id: String(user.id) }, options);
+    const account = await em.findOne(User, { id: String(user.id), ...whileConnected(idp) }, options);
     request.user = account;
     request.identityEmail = String(user.email);
     const isOfGroup = account && (account.organization?.id ?? null) === idp.organizationId;
@@ -135,15 +135,6 @@ export class SsoHooks {
       ? undefined
       : { error: "sso_refused" };
   };
-
-  /** Ends the new session and returns false if the provider was removed or replaced during the sign-in. */
-  async keepSession(token: string): Promise<boolean> {
-    const request = authRequest();
-    if (!request.idp || (await this.#context.sso.isCurrent(request.idp))) return true;
-    await request.em.nativeDelete(UserSession, { token });
-    request.failure = "sso_expired";
-    return false;
-  }
 
   /** Sends the browser to the sign-in page with one of our codes, after a callback without a new session. */
   refuse(endpoint: Endpoint, location: string): Error {
@@ -218,6 +209,16 @@ export class SsoHooks {
       throw unavailable("Your identity provider does not answer. Try again in a few minutes.", 60, error);
     }
   }
+}
+
+/**
+ * True for users whose organisation still has the provider, in the statement that reads their epoch: a later change of the provider ends
+ * the session by that.
+ */
+function whileConnected({ organizationId, issuer, clientId }: IdentityProvider): object {
+  if (organizationId === null) return {};
+  const connection = `select from sso_connection where organization_id = ? and issuer = ? and client_id = ?`;
+  return { [raw(`exists (${connection})`, [organizationId, issuer, clientId])]: true };
 }
 
 /** One line, as the provider has it. */

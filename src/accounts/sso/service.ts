@@ -1,14 +1,14 @@
 /** The connections of organisations to their identity providers, and who must use one. */
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { Resolver } from "node:dns/promises";
-import { type EntityManager, LockMode, UniqueConstraintViolationException } from "@mikro-orm/postgresql";
+import { type EntityManager, UniqueConstraintViolationException } from "@mikro-orm/postgresql";
 import { recordAuditEvent } from "../../audit/api.ts";
 import { AppError, badRequest, unavailable } from "../../core/errors.ts";
 import { isUuid } from "../../core/ids.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Database } from "../../core/postgres/database.ts";
 import { canOpen, type SecretBox } from "../../core/secret-box.ts";
-import { Organization, type User } from "../../organizations/api.ts";
+import { Organization, User } from "../../organizations/api.ts";
 import { UserCredential } from "../credential.entity.ts";
 import type { MemberAdmin, MemberGroup } from "../members/member-admin.ts";
 import { UserSession } from "../sessions/entity.ts";
@@ -175,13 +175,6 @@ export class SsoService implements AsyncDisposable {
     return operators && { ...operators, id, organizationId: null, domain: null };
   }
 
-  /** False if an owner has removed or replaced the provider. The update only waits for such a change that is in progress. */
-  async isCurrent({ organizationId, issuer, clientId }: IdentityProvider): Promise<boolean> {
-    if (organizationId === null) return true;
-    const where = { organization: organizationId, issuer, clientId, verifiedAt: { $ne: null } };
-    return (await this.#deps.database.em().nativeUpdate(SsoConnection, where, { issuer })) > 0;
-  }
-
   /** The provider of an e-mail address by its domain, if the domain is proven. */
   findByEmail(email: string): Promise<IdentityProvider | null> {
     return this.#provider({ domain: domainOf(email) });
@@ -240,8 +233,7 @@ export class SsoService implements AsyncDisposable {
     const organizationId = organizationOf(admin);
     try {
       return await this.#deps.database.transactional(async (em) => {
-        const where = { organization: organizationId };
-        const former = await em.findOne(SsoConnection, where, { lockMode: LockMode.PESSIMISTIC_WRITE });
+        const former = await em.findOne(SsoConnection, { organization: organizationId });
         const { connection, action, details } = await change(em, former);
         await em.flush();
         await recordAuditEvent(em, { ...admin, action, organizationId, details });
@@ -278,10 +270,18 @@ interface ConnectionChange {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Ends the sessions that the organisation's provider opened. Returns their number for the audit log. */
+/**
+ * Ends the sessions that the organisation's provider opened, and sign-ins in progress: its users get a new epoch, and so do their other
+ * sessions. Returns the number of sessions for the audit log.
+ */
 async function endSessions(em: EntityManager, organizationId: string): Promise<{ sessions_ended: number }> {
-  const opened = { provider: organizationId, user: { organization: organizationId } };
-  return { sessions_ended: await em.nativeDelete(UserSession, opened) };
+  const users = { organization: organizationId };
+  const epoch = randomUUID();
+  for (const session of await em.find(UserSession, { user: users }, { populate: ["user"] }))
+    if (session.epoch === session.user.epoch) session.epoch = epoch;
+  await em.flush();
+  await em.nativeUpdate(User, users, { epoch });
+  return { sessions_ended: await em.nativeDelete(UserSession, { provider: organizationId, user: users }) };
 }
 
 export const domainOf = (email: string): string => email.slice(email.lastIndexOf("@") + 1);
