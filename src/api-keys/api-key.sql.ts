@@ -6,26 +6,29 @@ import type { RateLimitOverrides } from "../rate-limits/api.ts";
 import type { Scope } from "./entity.ts";
 
 export interface KeyRow {
-  id: string;
-  secret_hash: Buffer;
-  organization_id: string | null;
-  organization_name: string | null;
-  organization_type: OrganizationType | null;
-  live_organization_id: string | null;
-  time_zone: string | null;
+  keyId: string;
+  rateBucket: string;
   scopes: Scope[];
+  rateLimits: RateLimitOverrides | null;
+  /** Null for an operator's key, with the other columns of the organisation. */
+  organizationId: string | null;
+  organizationName: string | null;
+  organizationType: OrganizationType | null;
+  liveOrganizationId: string | null;
+  timeZone: string | null;
+  secretHash: Buffer;
   cidrs: string[] | null;
-  rate_limits: RateLimitOverrides | null;
-  rate_bucket: string | null;
-  expires_at: string | null;
+  expiresAt: string | null;
   suspended: boolean;
 }
 
 /** Returns the unrevoked key with this prefix, or undefined. */
 export async function selectKey(database: Queryable, prefix: string): Promise<KeyRow | undefined> {
   const [row] = await database.query<KeyRow>(sql`
-    select api_key.id, secret_hash, organization_id, organization.name as organization_name, organization.type as organization_type, live_organization_id, time_zone, scopes, cidrs, rate_limits,
-      rate_bucket, expires_at, suspended_at is not null as suspended
+    select api_key.id as "keyId", coalesce(rate_bucket, api_key.id) as "rateBucket", scopes, rate_limits as "rateLimits",
+      organization_id as "organizationId", organization.name as "organizationName", organization.type as "organizationType",
+      live_organization_id as "liveOrganizationId", time_zone as "timeZone", secret_hash as "secretHash", cidrs,
+      expires_at as "expiresAt", suspended_at is not null as suspended
     from api_key left join organization on organization.id = organization_id
     where prefix = ${prefix} and revoked_at is null`);
   return row;
@@ -34,18 +37,6 @@ export async function selectKey(database: Queryable, prefix: string): Promise<Ke
 export async function selectAccessRevision(database: Queryable): Promise<number | null> {
   const [row] = await database.query<{ revision: number }>(sql`select revision from access_revision`);
   return row?.revision ?? null;
-}
-
-/** Returns the prefixes of keys changed after `revision`, at most `limit`. */
-export async function selectChangedPrefixes(
-  database: Queryable,
-  revision: number,
-  limit: number,
-): Promise<string[]> {
-  const rows = await database.query<{ prefix: string }>(
-    sql`select prefix from api_key where access_revision > ${revision}::int limit ${limit}::int`,
-  );
-  return rows.map(({ prefix }) => prefix);
 }
 
 /** Saves when keys were last used (milliseconds by key id), unless a use within the minute before is already saved. */

@@ -1,13 +1,13 @@
 /** Changes of API keys in one transaction: issues, replaces and revokes keys, and records it in the audit log. */
-import { LockMode, raw, type EntityManager, type FilterQuery, type InferEntity } from "@mikro-orm/postgresql";
+import { LockMode, raw, type EntityManager, type FilterQuery } from "@mikro-orm/postgresql";
 import type { AuditSource } from "../audit/api.ts";
 import type { AccessChange, RecordAccessChange } from "../mail/api.ts";
-import { modeOf, Organization, partnerIdOf, renameWithTests } from "../organizations/api.ts";
+import { modeOf, Organization, partnerIdOf, testNameOf } from "../organizations/api.ts";
 import { parseCidr } from "../core/cidr.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Database } from "../core/postgres/database.ts";
 import type { Transaction } from "../core/postgres/transaction.ts";
-import { AppError } from "../core/errors.ts";
+import { AppError, badRequest, problemIn } from "../core/errors.ts";
 import { newUuid, toTypedId } from "../core/ids.ts";
 import type { Actor } from "../core/principal.ts";
 import { HOUR_MS } from "../core/time.ts";
@@ -21,6 +21,18 @@ import {
   withoutKeyManagement,
 } from "./entity.ts";
 import { generateKey } from "./format.ts";
+
+/** Hours for which a rotated key remains valid. */
+export const GRACE_HOURS = { min: 0, max: 24, default: 24 } as const;
+export const GRACE_HOURS_RULE = `must be from ${GRACE_HOURS.min} to ${GRACE_HOURS.max}`;
+
+/** PostgreSQL can't parse the text of later JavaScript dates. */
+const MAX_EXPIRY_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+const INVALID_EXPIRY = problemIn("body")(
+  "expires_at",
+  "invalid_value",
+  "must be in the future, and before the year 10000",
+);
 
 export interface NewKey {
   /** Null for an operator's key. */
@@ -62,39 +74,35 @@ export function changeKeys<T>(
   change: (keys: KeyChanges) => Promise<T>,
   joined?: Transaction,
 ): Promise<T> {
-  return deps.database.transactionalIn(joined, async (em, tx) =>
-    change(new KeyChanges(deps, tx, await lockAccessRevision(em))),
+  return deps.database.transactionalIn(joined, async (em, tx) => {
+    await lockAccess(em);
+    return await change(new KeyChanges(deps, tx));
+  });
+}
+
+/** Locks keys and organisations until the transaction ends. Every process then reads the keys again. */
+async function lockAccess(em: EntityManager): Promise<void> {
+  const access = await em.findOneOrFail(
+    AccessRevision,
+    { id: true },
+    { lockMode: LockMode.PESSIMISTIC_WRITE },
   );
+  access.revision += 1;
 }
-
-function lockAccessRevision(em: EntityManager): Promise<AccessRevisionRow> {
-  return em.findOneOrFail(AccessRevision, { id: true }, { lockMode: LockMode.PESSIMISTIC_WRITE });
-}
-
-type AccessRevisionRow = InferEntity<typeof AccessRevision>;
 
 /** Without `by`, here and below, a change is not recorded. */
 export class KeyChanges {
   readonly tx: Transaction;
   readonly em: EntityManager;
   readonly #deps: KeyDeps;
-  readonly #access: AccessRevisionRow;
-  readonly #nextRevision: number;
 
-  constructor(deps: KeyDeps, tx: Transaction, access: AccessRevisionRow) {
+  constructor(deps: KeyDeps, tx: Transaction) {
     this.tx = tx;
     this.em = tx.em();
     this.#deps = deps;
-    this.#access = access;
-    this.#nextRevision = access.revision + 1;
   }
 
-  /** Loads a key and its organisation. Throws NotFoundException. */
-  get(where: FilterQuery<ApiKey>): Promise<ApiKey> {
-    return getKey(this.em, where);
-  }
-
-  /** Throws BadRequestException for an invalid CIDR range, rate limit or expiry. */
+  /** Throws BadRequestException for an invalid CIDR range or expiry. */
   async issue(request: NewKey, by?: KeyAuthor): Promise<IssuedKey> {
     const issued = await this.#create(request);
     await this.#record("key.created", issued.key, by);
@@ -103,13 +111,16 @@ export class KeyChanges {
 
   /**
    * Creates a key with the old one's rights, and lets the old one expire after `graceHours` unless it expires sooner. Both
-   * share their token buckets, so that rotating doesn't refill them. Throws ConflictException if the old key has ended.
+   * share their token buckets, so that rotating doesn't refill them. Throws ConflictException if the old key has ended, and
+   * BadRequestException for another grace period than 0 to 24 hours.
    */
   async replace(
     old: ApiKey,
     { graceHours, createdBy }: { graceHours: number; createdBy: string },
     by?: KeyAuthor,
   ): Promise<IssuedKey> {
+    if (!(graceHours >= GRACE_HOURS.min && graceHours <= GRACE_HOURS.max))
+      throw new AppError("BadRequestException", `The grace period ${GRACE_HOURS_RULE} hours`);
     if (old.revokedAt)
       throw new AppError("ConflictException", "A revoked key cannot be rotated; create a new one");
     if (!this.#isActive(old))
@@ -127,7 +138,6 @@ export class KeyChanges {
     });
     const graceEnd = new Date(this.#deps.clock.now() + graceHours * HOUR_MS);
     if (!old.expiresAt || old.expiresAt > graceEnd) old.expiresAt = graceEnd;
-    this.markChanged(old);
     await this.#record("key.rotated", issued.key, by, { replaces: old.prefix, grace_hours: graceHours });
     return issued;
   }
@@ -136,15 +146,9 @@ export class KeyChanges {
   async revoke(keys: readonly ApiKey[], by?: KeyAuthor): Promise<readonly ApiKey[]> {
     for (const key of keys.filter(({ revokedAt }) => !revokedAt)) {
       key.revokedAt = new Date(this.#deps.clock.now());
-      this.markChanged(key);
       await this.#record("key.revoked", key, by);
     }
     return keys;
-  }
-
-  /** Makes every process read the key again. */
-  markChanged(key: ApiKey): void {
-    this.#access.revision = key.accessRevision = this.#nextRevision;
   }
 
   /**
@@ -179,9 +183,8 @@ export class KeyChanges {
   }: NewKey): Promise<IssuedKey> {
     const now = this.#deps.clock.now();
     const cidrs = request.cidrs?.map((cidr) => parseCidr(cidr).text) ?? null;
-    if (request.expiresAt && request.expiresAt.getTime() <= now)
-      throw new AppError("BadRequestException", "The expiry must be in the future");
-    checkRateLimits(request.rateLimits);
+    const expiresAtMs = request.expiresAt?.getTime() ?? MAX_EXPIRY_MS;
+    if (!(expiresAtMs > now && expiresAtMs <= MAX_EXPIRY_MS)) throw badRequest([INVALID_EXPIRY]);
     const organization =
       organizationId === null ? null : await this.em.findOneOrFail(Organization, organizationId);
     const { text, prefix, hash } = generateKey(organization ? modeOf(organization) : "live");
@@ -195,8 +198,6 @@ export class KeyChanges {
       cidrs,
       createdAt: new Date(now),
     });
-    // Tells every process that the key exists.
-    this.markChanged(key);
     this.em.persist(key);
     return { key, text };
   }
@@ -223,16 +224,6 @@ export class KeyChanges {
   }
 }
 
-function checkRateLimits(overrides: RateLimitOverrides | null | undefined): void {
-  for (const limit of Object.values<RateLimitOverrides["read"]>({ ...overrides })) {
-    if (limit && !(limit.perSecond > 0 && limit.burst >= 1))
-      throw new AppError(
-        "BadRequestException",
-        "A rate limit must allow more than 0 requests a second and a burst of at least 1",
-      );
-  }
-}
-
 /** Loads a key and its organisation. Throws NotFoundException. */
 export async function getKey(em: EntityManager, where: FilterQuery<ApiKey>): Promise<ApiKey> {
   const key = await em.findOne(ApiKey, where, { populate: ["organization"] });
@@ -248,9 +239,9 @@ export async function setSuspended(
   tx: Transaction,
   { organizationId, suspended, nowMs }: { organizationId: string; suspended: boolean; nowMs: number },
 ): Promise<boolean> {
-  const change = await lockOrganization(tx, organizationId);
-  if (Boolean(change.organization.suspendedAt) === suspended) return false;
-  await change.apply({ suspendedAt: suspended ? new Date(nowMs) : null });
+  const [live, ...tests] = await lockOrganization(tx, organizationId);
+  if (Boolean(live.suspendedAt) === suspended) return false;
+  for (const each of [live, ...tests]) each.suspendedAt = suspended ? new Date(nowMs) : null;
   return true;
 }
 
@@ -259,9 +250,9 @@ export async function setTimeZone(
   tx: Transaction,
   { organizationId, timeZone }: { organizationId: string; timeZone: string },
 ): Promise<string> {
-  const change = await lockOrganization(tx, organizationId);
-  const former = change.organization.timeZone;
-  if (former !== timeZone) await change.apply({ timeZone });
+  const [live, ...tests] = await lockOrganization(tx, organizationId);
+  const former = live.timeZone;
+  for (const each of [live, ...tests]) each.timeZone = timeZone;
   return former;
 }
 
@@ -270,38 +261,24 @@ export async function setName(
   tx: Transaction,
   { organizationId, name }: { organizationId: string; name: string },
 ): Promise<string> {
-  const { organization, renewKeys } = await lockOrganization(tx, organizationId);
-  const former = organization.name;
-  if (former === name) return former;
-  await renameWithTests(tx.em(), organization, name);
-  await renewKeys();
+  const [live, ...tests] = await lockOrganization(tx, organizationId);
+  const former = live.name;
+  live.name = name;
+  for (const test of tests) test.name = testNameOf(live, test.type);
   return former;
 }
 
-/** `apply` changes the organisation and its test organisations, and calls `renewKeys`: every process then reads their keys again. */
-async function lockOrganization(tx: Transaction, organizationId: string) {
+/** Returns the live organisation and its test organisations. Every process reads their keys again. */
+async function lockOrganization(
+  tx: Transaction,
+  id: string,
+): Promise<readonly [Organization, ...Organization[]]> {
   const em = tx.em();
-  const access = await lockAccessRevision(em);
+  await lockAccess(em);
   const lock = { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true } as const;
-  const organization = await em.findOne(Organization, organizationId, lock);
-  if (!organization || modeOf(organization) === "test")
-    throw new AppError("NotFoundException", "No such organisation");
-  const renewKeys = async (): Promise<void> => {
-    const accessRevision = (access.revision += 1);
-    const organizations = await em.find(Organization, {
-      $or: [{ id: organizationId }, { liveOrganization: organizationId }],
-    });
-    await em.nativeUpdate(ApiKey, { organization: { $in: organizations } }, { accessRevision });
-  };
-  return {
-    organization,
-    renewKeys,
-    async apply(data: Partial<Pick<Organization, "suspendedAt" | "timeZone">>): Promise<void> {
-      Object.assign(organization, data);
-      await em.nativeUpdate(Organization, { liveOrganization: organizationId }, data);
-      await renewKeys();
-    },
-  };
+  const live = await em.findOne(Organization, { id, liveOrganization: null }, lock);
+  if (!live) throw new AppError("NotFoundException", "No such organisation");
+  return [live, ...(await em.find(Organization, { liveOrganization: id }, { refresh: true }))];
 }
 
 /**

@@ -39,7 +39,7 @@ export const ApiKey = defineEntity({
     lastUsedAt: p.datetime(3).nullable(),
     /** The id of the first key of a chain of rotations, whose token buckets the key uses. Null: its own. */
     rateBucket: p.uuid().nullable(),
-    /** The access revision of the last change of the key or its organisation. Processes drop cached keys by it. */
+    /** No longer used. */
     accessRevision: p.integer().default(0),
   },
   indexes: [
@@ -75,8 +75,8 @@ export function modeOfKey({ organization }: Pick<ApiKey, "organization">): Organ
 }
 
 /**
- * A single row. Its number grows with every change of a key or organisation that can remove access, and the affected keys
- * get the new number. Each process polls it and drops cached keys with a higher number than it has seen.
+ * A single row. Its number grows with every change of keys or of an organisation's access. Each process polls it, and drops its cached
+ * keys when it has changed.
  */
 export const AccessRevision = defineEntity({
   name: "AccessRevision",

@@ -1,16 +1,16 @@
-/** Checks a new key: its values, and that it has no more rights than its grantor, a key or a user. */
+/** Checks that a new key has no more rights than its grantor, a key or a user. */
 import type { EntityManager } from "@mikro-orm/postgresql";
 import type { AuditSource } from "../audit/api.ts";
 import { type OrganizationMode, User } from "../organizations/api.ts";
 import type { Clock } from "../core/clock.ts";
-import { AppError, badRequest, type Problem } from "../core/errors.ts";
+import { AppError, badRequest, problemIn } from "../core/errors.ts";
 import { toTypedId } from "../core/ids.ts";
 import type { AuthenticatedActor } from "../core/fresh-authentication.ts";
 import { partnerOf, type OrganizationType, type Principal } from "../core/principal.ts";
 import { effectiveLimit, rateLimitClasses, type RateLimitOverrides } from "../rate-limits/api.ts";
 import { ApiKey, scopes as allScopes, type Scope, withoutKeyManagement } from "./entity.ts";
 import { unauthorized } from "./format.ts";
-import { isSubnetOf, parseCidr } from "../core/cidr.ts";
+import { isSubnetOf } from "../core/cidr.ts";
 
 /** The principal that creates a key. `keyId` is null for a user. */
 export type GrantorPrincipal = Principal &
@@ -71,9 +71,8 @@ async function loadUserGrantor(em: EntityManager, principal: GrantorPrincipal): 
 export function grantedScopes(grantor: Grantor, requested: KeyRequest["scopes"]): Scope[] {
   const granted = [...new Set(requested ?? withoutKeyManagement(grantor.scopes))];
   if (granted.length > 0) return granted;
-  throw badRequest([
-    problemOf("scopes", "must be named, because the only scope of the key that creates it is keys:manage"),
-  ]);
+  const message = "must be named, because the only scope of the key that creates it is keys:manage";
+  throw badRequest([problemIn("body")("scopes", "invalid_value", message)]);
 }
 
 /** Throws ForbiddenException if the grant exceeds the grantor's rights. */
@@ -130,73 +129,4 @@ export interface KeyRequest {
   mode?: OrganizationMode | null | undefined;
   /** For a test key: the side of test jobs that it sees. Null or absent: the principal's type. */
   organizationType?: OrganizationType | null | undefined;
-}
-
-/** Hours for which a rotated key remains valid. */
-export const GRACE_HOURS = { min: 0, max: 24, default: 24 } as const;
-const MAX_NAME_LENGTH = 100;
-const MAX_CIDRS = 100;
-/** PostgreSQL can't parse the text of later JavaScript dates. */
-const MAX_EXPIRY_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
-
-/** Returns every problem. */
-export function checkKeyRequest(request: KeyRequest, clock: Clock): Problem[] {
-  return [
-    ...nameProblems(request.name),
-    ...scopeProblems(request.scopes ?? null),
-    ...expiryProblems(request.expiresAt ?? null, clock),
-    ...cidrProblems(request.cidrs ?? null),
-  ];
-}
-
-export function checkGraceHours(graceHours: number): Problem[] {
-  return graceHours >= GRACE_HOURS.min && graceHours <= GRACE_HOURS.max
-    ? []
-    : [problemOf("grace_hours", `must be from ${GRACE_HOURS.min} to ${GRACE_HOURS.max}`)];
-}
-
-function nameProblems(name: string): Problem[] {
-  if (name.trim() === "") return [problemOf("name", "must not be empty")];
-  if (Array.from(name).length > MAX_NAME_LENGTH)
-    return [problemOf("name", `must be at most ${MAX_NAME_LENGTH} characters`)];
-  return /\p{Cc}/u.test(name) || !name.isWellFormed()
-    ? [problemOf("name", "must not contain control characters or lone surrogates")]
-    : [];
-}
-
-function scopeProblems(scopes: readonly Scope[] | null): Problem[] {
-  if (scopes?.length === 0) return [problemOf("scopes", "must name at least one scope")];
-  return scopes?.some((scope) => !allScopes.includes(scope))
-    ? [problemOf("scopes", `must be among ${allScopes.join(", ")}`)]
-    : [];
-}
-
-function expiryProblems(expiresAt: Date | null, clock: Clock): Problem[] {
-  if (expiresAt === null) return [];
-  const ms = expiresAt.getTime();
-  return ms > clock.now() && ms <= MAX_EXPIRY_MS
-    ? []
-    : [problemOf("expires_at", "must be in the future, and before the year 10000")];
-}
-
-function cidrProblems(cidrs: readonly string[] | null): Problem[] {
-  if (cidrs === null) return [];
-  if (cidrs.length === 0 || cidrs.length > MAX_CIDRS)
-    return [problemOf("cidrs", `must be a list of 1 to ${MAX_CIDRS} ranges`)];
-  return cidrs.flatMap((range, index) =>
-    isCidr(range) ? [] : [problemOf(`cidrs[${index}]`, "must be a CIDR range such as 203.0.113.0/24")],
-  );
-}
-
-function isCidr(text: string): boolean {
-  try {
-    return parseCidr(text).text !== "";
-  } catch (error) {
-    if (error instanceof AppError) return false;
-    throw error;
-  }
-}
-
-function problemOf(field: string, message: string): Problem {
-  return { location: "body", field, code: "invalid_value", message };
 }

@@ -1,21 +1,14 @@
 /** The operations of API keys. */
 import { z } from "zod";
-import { badRequest, invariant, problemIn } from "../core/errors.ts";
+import { invariant, problemIn } from "../core/errors.ts";
 import { organizationTypes, partnerOf } from "../core/principal.ts";
 import { anyone, type OwnErrorText, type RestOperation, restOperation } from "../operations/operation.ts";
-import {
-  booleanParameter,
-  dateTimeParameter,
-  extensibleEnum,
-  idSchema,
-  mustBe,
-} from "../operations/schemas.ts";
-import { organizationModes } from "../organizations/api.ts";
+import { booleanParameter, extensibleEnum, idSchema, mustBe } from "../operations/schemas.ts";
 import { rateLimitClasses, type RateLimits, rateLimitsOf } from "../rate-limits/api.ts";
-import type { IssuedKey } from "./changes.ts";
-import { GRACE_HOURS } from "./grant.ts";
+import { GRACE_HOURS, GRACE_HOURS_RULE, type IssuedKey } from "./changes.ts";
+import { newKey } from "./input.ts";
 import { type ApiKeyService, keyUuid } from "./service.ts";
-import { apiKeyView, keyCidrs, keyMode, keyName, keyScope, toApiKeyView } from "./view.ts";
+import { apiKeyView, keyMode, toApiKeyView } from "./view.ts";
 
 interface Services {
   readonly keys: ApiKeyService;
@@ -42,45 +35,6 @@ const exampleApiKey: z.output<typeof apiKeyView> = {
 const newKeyExample = { "The new key": { apiKey: { ...exampleApiKey, lastUsedAt: null }, secret: "wmk_…" } };
 
 const keyPath = z.object({ id: z.string().meta({ description: "Key ID", examples: [exampleApiKey.id] }) });
-
-const newKey = z
-  .object({
-    name: z.string(mustBe("a string")).meta({ ...keyName, minLength: 1, maxLength: 100 }),
-    scopes: z
-      .array(keyScope, mustBe("a list of scopes"))
-      .nullish()
-      .meta({
-        description:
-          "Scopes of the key, at most those of the calling key; null or absent: the same scopes, without `keys:manage`. Required if that is the only one",
-        examples: [["jobs:read"]],
-      }),
-    expiresAt: dateTimeParameter.nullish().meta({
-      type: ["string", "null"],
-      description:
-        "Expiry time, no later than that of the calling key; null or absent: that of the calling key",
-      examples: ["2027-11-20T06:30:00Z"],
-    }),
-    cidrs: z
-      .array(z.string(mustBe("a CIDR range")), mustBe("a list of CIDR ranges"))
-      .nullish()
-      .meta({
-        ...keyCidrs,
-        description: `${keyCidrs.description}, within those of the calling key; null or absent: those of the calling key`,
-      }),
-    mode: extensibleEnum(
-      organizationModes,
-      "`test` creates a test key; null or absent: the mode of the calling key",
-    )
-      .nullish()
-      .meta({ type: ["string", "null"] }),
-    organizationType: extensibleEnum(
-      organizationTypes,
-      "For a test key: the side of test jobs that it sees; null or absent: the type of your organization",
-    )
-      .nullish()
-      .meta({ type: ["string", "null"] }),
-  })
-  .meta({ id: "ApiKeyInput", description: "A new API key." });
 
 const issuedKey = z
   .object({
@@ -195,17 +149,11 @@ The key itself is in this response only. If you lose the response, revoke the ke
       ),
     },
   },
-  async prepare({ keys }: Services, _principal, input) {
-    const problems = keys.requestProblems(toRequest(input));
-    if (problems.length > 0) throw badRequest(problems);
+  async run({ keys }: Services, principal, { expiresAt: until, ...input }, { tx, organizationId }) {
+    const expiresAt = typeof until === "string" ? new Date(until) : null;
+    return toIssued(await keys.createFor(principal, { ...input, expiresAt, organizationId }, tx));
   },
-  run: async ({ keys }, principal, input, { tx, organizationId }) =>
-    toIssued(await keys.createFor(principal, { ...toRequest(input), name: input.name, organizationId }, tx)),
 });
-
-function toRequest({ expiresAt, ...input }: Partial<z.output<typeof newKey>>) {
-  return { ...input, expiresAt: typeof expiresAt === "string" ? new Date(expiresAt) : null };
-}
 
 const rotateKey = restOperation({
   name: "rotateApiKey",
@@ -219,6 +167,7 @@ const rotateKey = restOperation({
     .object({
       graceHours: z
         .int(mustBe("a whole number"))
+        .refine((hours) => hours >= GRACE_HOURS.min && hours <= GRACE_HOURS.max, { error: GRACE_HOURS_RULE })
         .optional()
         .meta({
           minimum: GRACE_HOURS.min,

@@ -10,27 +10,17 @@ import {
 import type { AuditContext } from "../audit/api.ts";
 import type { Reader } from "../core/postgres/database.ts";
 import type { Transaction } from "../core/postgres/transaction.ts";
-import { AppError, badRequest, type Problem } from "../core/errors.ts";
+import { AppError, badRequest } from "../core/errors.ts";
 import { requireFreshAuthentication } from "../core/fresh-authentication.ts";
 import { fromTypedId, toTypedId } from "../core/ids.ts";
 import type { OrganizationType, Principal } from "../core/principal.ts";
 import { DAY_MS } from "../core/time.ts";
 import type { RateLimitOverrides } from "../rate-limits/api.ts";
-import {
-  changeKeys,
-  getKey,
-  setSuspended,
-  type IssuedKey,
-  type KeyChanges,
-  type KeyDeps,
-  type NewKey,
-} from "./changes.ts";
+import { changeKeys, getKey, type IssuedKey, type KeyChanges, type KeyDeps, type NewKey } from "./changes.ts";
 import { ApiKey, keysOf, ofLiveAndTest, ofTestOnly } from "./entity.ts";
 import {
   assertScopes,
   assertWithinGrant,
-  checkGraceHours,
-  checkKeyRequest,
   grantedScopes,
   loadGrantor,
   type GrantorPrincipal,
@@ -94,14 +84,8 @@ export class ApiKeyService {
     return getKey(this.#deps.database.em(), visibleKey(principal, id));
   }
 
-  /** Returns the problems for which `createFor` would reject these members of a request. */
-  requestProblems(request: Partial<KeyRequest>): Problem[] {
-    return checkKeyRequest({ name: "key", ...request }, this.#deps.clock);
-  }
-
   /**
-   * Throws BadRequestException with every problem, ForbiddenException if the key would have more rights than the principal,
-   * and ConflictException above 100 active keys. Throws ReauthenticationRequiredError for a user without a fresh
+   * Throws ForbiddenException if the key would have more rights than the principal, and ConflictException above 100 active keys. Throws ReauthenticationRequiredError for a user without a fresh
    * authentication, except for a test key of the user's organisation. Joins the transaction `tx` if it is given, as does
    * `rotateFor`.
    */
@@ -112,8 +96,6 @@ export class ApiKeyService {
     const create = async (keys: KeyChanges): Promise<IssuedKey> => {
       const grantor = await loadGrantor(keys.em, clock, principal);
       const organizationId = await resolveOrganization(keys.em, principal, request);
-      const problems = checkKeyRequest(request, clock);
-      if (problems.length > 0) throw badRequest(problems);
       const grant = {
         scopes: grantedScopes(grantor, request.scopes),
         expiresAt: request.expiresAt ?? grantor.expiresAt ?? null,
@@ -141,11 +123,9 @@ export class ApiKeyService {
     tx?: Transaction,
   ): Promise<IssuedKey> {
     const { clock } = this.#deps;
-    const problems = checkGraceHours(graceHours);
-    if (problems.length > 0) throw badRequest(problems);
     const rotate = async (keys: KeyChanges): Promise<IssuedKey> => {
       const grantor = await loadGrantor(keys.em, clock, principal);
-      const old = await keys.get(visibleKey(principal, id));
+      const old = await getKey(keys.em, visibleKey(principal, id));
       // The principal receives the new key's secret, so they must have all of its rights.
       assertWithinGrant(grantor, old);
       const organizationId = old.organization?.id ?? null;
@@ -203,29 +183,20 @@ export class ApiKeyService {
     });
   }
 
-  async rotate(id: string, graceHours: number, createdBy: string, by?: AuditContext): Promise<IssuedKey> {
-    const [problem] = checkGraceHours(graceHours);
-    if (problem) throw new AppError("BadRequestException", `The grace period ${problem.message} hours`);
-    return await changeKeys(this.#deps, async (keys) =>
-      keys.replace(await keys.get({ id }), { graceHours, createdBy }, by),
+  rotate(id: string, graceHours: number, createdBy: string, by?: AuditContext): Promise<IssuedKey> {
+    return changeKeys(this.#deps, async (keys) =>
+      keys.replace(await getKey(keys.em, { id }), { graceHours, createdBy }, by),
     );
   }
 
   /** Per class of request: undefined restores the service's limit, null removes the limit, an absent class is unchanged. */
   setRateLimits(id: string, changes: RateLimitOverrides): Promise<ApiKey> {
     return changeKeys(this.#deps, async (keys) => {
-      const key = await keys.get({ id });
+      const key = await getKey(keys.em, { id });
       const rateLimits = { ...key.rateLimits, ...changes };
       key.rateLimits = Object.values(rateLimits).some((limit) => limit !== undefined) ? rateLimits : null;
-      keys.markChanged(key);
       return key;
     });
-  }
-
-  /** Suspends an organisation (its keys get 403) or restores it. Takes effect in every process within a second. */
-  async setSuspended(organizationId: string, suspended: boolean): Promise<void> {
-    const { clock, database } = this.#deps;
-    await database.transaction((tx) => setSuspended(tx, { organizationId, suspended, nowMs: clock.now() }));
   }
 }
 
@@ -270,7 +241,7 @@ async function findKeysToRevoke(
   where: FilterQuery<ApiKey>,
   { includeCreatedKeys }: RevokeOptions = { includeCreatedKeys: false },
 ): Promise<RevokedKeys> {
-  const key = await keys.get(where);
+  const key = await getKey(keys.em, where);
   const created = includeCreatedKeys
     ? await keys.createdBy(toTypedId("key", key.id), key.organization ? partnerIdOf(key.organization) : null)
     : [];

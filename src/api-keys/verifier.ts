@@ -13,13 +13,7 @@ import type { OperatorPrincipal, OrganizationPrincipal } from "../core/principal
 import { createMemoryStore, limitHeaders, type RateLimitOverrides } from "../rate-limits/api.ts";
 import type { Scope } from "./entity.ts";
 import { hashKey, parsePrefix, unauthorized } from "./format.ts";
-import {
-  selectAccessRevision,
-  selectChangedPrefixes,
-  selectKey,
-  updateLastUsed,
-  type KeyRow,
-} from "./api-key.sql.ts";
+import { selectAccessRevision, selectKey, updateLastUsed, type KeyRow } from "./api-key.sql.ts";
 
 /** The part that all key principals share. */
 interface KeyAuthorization {
@@ -58,12 +52,9 @@ export function createKeyVerifier({ database, clock }: { database: Queryable; cl
     return limitUnknownKeys(ipAddress, () => cache.load(prefix));
   });
 
-  const find = async (prefix: string, ipAddress: string): Promise<CachedKey | null> => {
-    const cached = cache.get(prefix);
-    if (cached !== undefined) return cached;
-    if (cache.isKnown(prefix)) return await cache.load(prefix);
-    return await loadUnknown(`${ipAddress} ${prefix}`);
-  };
+  const find = async (prefix: string, ipAddress: string): Promise<CachedKey | null> =>
+    cache.get(prefix) ??
+    (await (cache.isKnown(prefix) ? cache.load(prefix) : loadUnknown(`${ipAddress} ${prefix}`)));
 
   /** Times of last use by key id, not saved yet. */
   const unsavedUses = new Map<string, number>();
@@ -137,138 +128,86 @@ interface CachedKey {
 
 export const POLL_INTERVAL_MS = 400;
 const TTL_MS = 900;
-/** Without requests for this long, polls stop until the next request. */
-const IDLE_AFTER_MS = 10_000;
 const MAX_CACHED_KEYS = 50_000;
-/** Look-ups that found no key are cached for this long; at most MAX_MISSES of them, the latest. */
-const MISS_TTL_MS = 10_000;
-const MAX_MISSES = 10_000;
-/** Changed keys that one poll drops one by one. If more changed, it drops all keys. */
-const MAX_CHANGED_PER_POLL = 1_000;
 
 /**
- * Keys in memory. Every 400 ms it polls the access revision and drops keys that changed since, unless no key was used for 10 s.
- * It serves keys only while the last poll is fresh, so every process rejects a revoked key within a second, even without its
- * database.
+ * Keys in memory. Every 400 ms it polls the access revision, and drops all keys if it has changed. It serves keys only while the last
+ * poll is fresh, so every process rejects a revoked key within a second, even without its database.
  */
 class KeyCache implements Disposable {
   readonly #database: Queryable;
-  /** By prefix, latest last. Null: created or changed since it was read. */
+  /** By prefix. Null: known, but to be read again. */
   readonly #keys = new Map<string, CachedKey | null>();
-  /** When each miss expires, by prefix. */
-  readonly #misses = new Map<string, number>();
   #revision: number | null = null;
   /** On the monotonic clock, so that setting the wall clock back doesn't extend it. */
   #validUntilMs = 0;
-  #lastUsedMs = performance.now();
   readonly #timer: NodeJS.Timeout;
 
   constructor(database: Queryable) {
     this.#database = database;
-    this.#timer = setInterval(() => {
-      if (performance.now() < this.#lastUsedMs + IDLE_AFTER_MS) this.#startPoll();
-    }, POLL_INTERVAL_MS).unref();
+    // A failed poll needs no log entry: the cache expires, and the next request queries the database itself.
+    this.#timer = setInterval(() => void this.#poll().catch(() => undefined), POLL_INTERVAL_MS).unref();
   }
 
-  /** Returns the unrevoked key with this prefix, null if there is none, undefined if the cache can't tell: call `load`. */
-  get(prefix: string): CachedKey | null | undefined {
-    const nowMs = performance.now();
-    if (nowMs >= this.#lastUsedMs + IDLE_AFTER_MS) this.#startPoll();
-    this.#lastUsedMs = nowMs;
-    if (nowMs >= this.#validUntilMs) return undefined;
-    return this.#keys.get(prefix) ?? ((this.#misses.get(prefix) ?? 0) > nowMs ? null : undefined);
+  /** Returns null if the cache doesn't have the key: call `load`. */
+  get(prefix: string): CachedKey | null {
+    return performance.now() < this.#validUntilMs ? (this.#keys.get(prefix) ?? null) : null;
   }
 
-  /** True if a poll or look-up found a key with this prefix. False for an older key that was not used since the start. */
+  /** True if a look-up found a key with this prefix. */
   isKnown(prefix: string): boolean {
     return this.#keys.has(prefix);
   }
 
-  /** Reads the key from PostgreSQL and caches it. Null if no key has the prefix. Concurrent calls share a statement. */
-  readonly load = singleFlightByKey((prefix: string) => this.#read(prefix));
-
-  async #read(prefix: string): Promise<CachedKey | null> {
+  /** Reads the unrevoked key from PostgreSQL and caches it. Null if there is none. Concurrent calls share a statement. */
+  readonly load = singleFlightByKey(async (prefix: string): Promise<CachedKey | null> => {
     const before = this.#revision;
     const row = await selectKey(this.#database, prefix);
-    const key = row ? toCachedKey(row) : null;
-    if (!key) {
+    if (!row) {
       this.#keys.delete(prefix);
-      setLatest(this.#misses, prefix, performance.now() + MISS_TTL_MS, MAX_MISSES);
-    } else if (before === this.#revision) setLatest(this.#keys, prefix, key, MAX_CACHED_KEYS);
-    // Otherwise the row may be outdated: the revision changed during the query.
+      return null;
+    }
+    if (this.#keys.size >= MAX_CACHED_KEYS) this.#keys.clear();
+    const key = toCachedKey(row);
+    // If the revision changed during the query, the row may be outdated.
+    this.#keys.set(prefix, before === this.#revision ? key : null);
     return key;
-  }
+  });
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
   }
 
-  /** A failed poll needs no log entry: the cache expires, and the next request queries the database itself. */
-  #startPoll(): void {
-    void this.#poll().catch(() => undefined);
-  }
-
   async #poll(): Promise<void> {
     const startedMs = performance.now();
-    const read = await selectAccessRevision(this.#database);
-    if (read !== this.#revision) {
-      const changed = await changedSince(this.#database, { revision: this.#revision, read });
-      for (const prefix of changed ?? [...this.#keys.keys()])
-        setLatest(this.#keys, prefix, null, MAX_CACHED_KEYS);
-      this.#revision = read;
-    }
+    const revision = await selectAccessRevision(this.#database);
+    if (revision !== this.#revision) for (const prefix of this.#keys.keys()) this.#keys.set(prefix, null);
+    this.#revision = revision;
     this.#validUntilMs = startedMs + TTL_MS;
   }
 }
 
-/** Adds an entry, or makes it the latest of the map. Drops the oldest of more than `most` entries. */
-function setLatest<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, most: number): void {
-  map.delete(key);
-  map.set(key, value);
-  const [oldest] = map.keys();
-  if (oldest !== undefined && map.size > most) map.delete(oldest);
-}
-
-/** Returns the prefixes of keys changed after `revision`. Null means all: too many changed, or a restore lowered the revision. */
-async function changedSince(
-  database: Queryable,
-  { revision, read }: { revision: number | null; read: number | null },
-): Promise<string[] | null> {
-  if (revision === null || read === null || read < revision) return null;
-  const prefixes = await selectChangedPrefixes(database, revision, MAX_CHANGED_PER_POLL + 1);
-  return prefixes.length <= MAX_CHANGED_PER_POLL ? prefixes : null;
-}
-
-function toCachedKey(row: KeyRow): CachedKey {
-  return {
-    principal: toPrincipal(row),
-    hash: row.secret_hash,
-    expiresAtMs: row.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(row.expires_at),
-    suspended: row.suspended,
-    isAllowedFrom: row.cidrs === null ? () => true : createCidrMatcher(row.cidrs),
+function toCachedKey({
+  secretHash: hash,
+  expiresAt,
+  suspended,
+  cidrs,
+  liveOrganizationId,
+  timeZone,
+  ...key
+}: KeyRow): CachedKey {
+  const isOperatorKey = key.organizationId === null;
+  const principal = {
+    ...key,
+    liveOrganizationId: liveOrganizationId ?? undefined,
+    timeZone: timeZone ?? undefined,
+    actor: { type: "key", id: key.keyId, ...(isOperatorKey && { isOperatorKey }) },
   };
-}
-
-function toPrincipal(row: KeyRow): ApiKeyPrincipal {
-  const { id, organization_id, organization_name, organization_type, scopes, rate_limits: rateLimits } = row;
-  const rateBucket = row.rate_bucket ?? id;
-  const grant = { keyId: id, rateBucket, scopes, rateLimits };
-  const actor = { type: "key", id } as const;
-  return organization_id !== null && organization_name !== null && organization_type !== null
-    ? {
-        ...grant,
-        actor,
-        organizationId: organization_id,
-        organizationName: organization_name,
-        organizationType: organization_type,
-        liveOrganizationId: row.live_organization_id ?? undefined,
-        timeZone: row.time_zone ?? undefined,
-      }
-    : {
-        ...grant,
-        actor: { ...actor, isOperatorKey: true },
-        organizationId: null,
-        organizationName: null,
-        organizationType: null,
-      };
+  return {
+    principal: principal as ApiKeyPrincipal,
+    hash,
+    expiresAtMs: expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt),
+    suspended,
+    isAllowedFrom: cidrs === null ? () => true : createCidrMatcher(cidrs),
+  };
 }

@@ -8,9 +8,9 @@ export {
   type OrganizationMode,
   organizationModes,
   partnerIdOf,
-  renameWithTests,
   type OrganizationSelection,
   selectedOrganizations,
+  testNameOf,
   testOrganizationOf,
 } from "./test-organization.ts";
 export { forTenant, tenantFilter } from "./tenancy.ts";

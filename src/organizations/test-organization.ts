@@ -62,15 +62,9 @@ export async function testOrganizationOf(
   return created.find((each) => each.type === type) as Organization;
 }
 
-function testNameOf(live: Pick<Organization, "name" | "type">, type: OrganizationType): string {
+/** Returns the name of the test organisation of `type`. */
+export function testNameOf(live: Pick<Organization, "name" | "type">, type: OrganizationType): string {
   return live.type === type ? live.name : `Test ${type} of ${live.name}`;
-}
-
-/** Renames a live organisation that `em` manages, and its test organisations. Then flush `em`. */
-export async function renameWithTests(em: EntityManager, live: Organization, name: string): Promise<void> {
-  live.name = name;
-  for (const test of await em.find(Organization, { liveOrganization: live.id }))
-    test.name = testNameOf(live, test.type);
 }
 
 /** Returns the UUID of the partner of an organisation: its live organisation, or itself. */

@@ -8,6 +8,7 @@ import { startAppInstance, type ApiResponse } from "../support/app/app-instance.
 import { startFaultProxy, withoutBackground } from "../support/database/fault-proxy.ts";
 import { eventually } from "../support/eventually.ts";
 import { createFakeClock, HOUR_MS, MINUTE_MS } from "../support/fake-clock.ts";
+import { suspend } from "../support/app/suspend.ts";
 
 const { createSessionClient, credentialsOf, expectData, expectFailure } = accounts;
 const { app, agent, newUser, newSecuredUser, post, signIn, trySignIn, isSignedIn, actsOf } =
@@ -223,14 +224,14 @@ describe("403", () => {
     });
     expect(await isSignedIn(late)).toBe(false);
     const again = await signIn(user);
-    await app.keys.setSuspended(partner.id, true);
+    await suspend(app.database, partner.id);
     expectFailure(await again.get("/auth/session"), 403, "suspended");
     const refused = await trySignIn(user);
     expectFailure(refused, 403, "suspended");
     expect(refused.headers.getSetCookie()).toEqual([]);
     // The suspension is revealed only to those who know the password.
     expectFailure(await trySignIn({ ...user, password: WRONG }), 401, "address or password");
-    await app.keys.setSuspended(partner.id, false);
+    await suspend(app.database, partner.id, false);
     expect([await isSignedIn(browser), await isSignedIn(again)]).toEqual([false, true]);
   });
 

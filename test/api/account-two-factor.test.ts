@@ -4,6 +4,7 @@ import * as accounts from "../support/accounts/accounts.fixture.ts";
 import { ACCOUNT_ENV } from "../support/accounts/mails.ts";
 import { startAppInstance } from "../support/app/app-instance.ts";
 import { eventually } from "../support/eventually.ts";
+import { suspend } from "../support/app/suspend.ts";
 
 const { createSessionClient, credentialsOf, expectData, expectFailure, totpCode } = accounts;
 const rig = await accounts.openAccounts();
@@ -189,7 +190,7 @@ describe("signing in", () => {
     const partner = await app.createOrganization("agent");
     const member = await newSecuredUser("dispatcher", partner.id);
     const browser = await halfway(member);
-    await app.keys.setSuspended(partner.id, true);
+    await suspend(app.database, partner.id);
     expectFailure(await enter(browser, totpCode(member.uri, 1)), 403, "suspended");
   });
 });

@@ -93,6 +93,30 @@ describe("a created key", () => {
   });
 });
 
+describe("the members of a new key", () => {
+  it.each([
+    ["name", { name: " " }],
+    ["name", { name: "x".repeat(101) }],
+    ["name", { name: "a\u0007" }],
+    ["scopes", { scopes: [] }],
+    ["scopes[0]", { scopes: ["jobs:delete"] }],
+    ["expires_at", { expires_at: "2020-01-01T00:00:00Z" }],
+    ["cidrs", { cidrs: [] }],
+    ["cidrs", { cidrs: Array.from({ length: 101 }, () => "10.0.0.0/8") }],
+    ["cidrs[1]", { cidrs: ["10.0.0.0/8", "10.0.0.0/33"] }],
+  ])("400 for a wrong %s: %j", async (field, members) => {
+    expectProblems(await create(await newCaller(), members), "body", [field]);
+  });
+
+  it("400 with all problems; a name can have 100 characters", async () => {
+    const caller = await newCaller();
+    const wrong = { name: "", scopes: [], cidrs: ["a", "b"] };
+    expectProblems(await create(caller, wrong), "body", ["name", "scopes", "cidrs[0]", "cidrs[1]"]);
+    const name = "📦".repeat(100);
+    expect(issued(await create(caller, { name })).api_key["name"]).toBe(name);
+  });
+});
+
 describe("rotation", () => {
   it.each([-1, 25, 0.5, "1", null])("400 for grace_hours %j", async (graceHours) => {
     const caller = await newCaller();

@@ -9,6 +9,7 @@ import { createFactories, keyIdOf, type TestOrganization } from "../support/app/
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { sendBytes } from "../support/app/raw-http-client.ts";
 import { eventually } from "../support/eventually.ts";
+import { suspend } from "../support/app/suspend.ts";
 
 /** A process with its own clock, and without TRUST_PROXY. */
 let app: AppInstance & ReturnType<typeof createFactories>;
@@ -141,9 +142,9 @@ describe("401 with WWW-Authenticate: Bearer", () => {
 it("403 for each key of a suspended organisation, until it is restored", async () => {
   const partner = await app.createOrganization("agent");
   const keys = [partner.key, await app.createKey(partner.id)];
-  await app.keys.setSuspended(partner.id, true);
+  await suspend(app.database, partner.id);
   for (const key of keys) expectFailure(await listJobs(app, { key }), 403, "suspended");
-  await app.keys.setSuspended(partner.id, false);
+  await suspend(app.database, partner.id, false);
   for (const key of keys) await eventually(async () => expectData(await listJobs(app, { key })));
 });
 

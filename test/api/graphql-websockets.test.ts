@@ -21,6 +21,7 @@ import { startAppInstance, type AppInstance } from "../support/app/app-instance.
 import { patchBatch } from "../support/app/job-client.ts";
 import { sharedApp, type SharedApp } from "../support/app/shared-app.ts";
 import { eventually } from "../support/eventually.ts";
+import { suspend } from "../support/app/suspend.ts";
 
 let app: SharedApp;
 /** Trusts no proxy. */
@@ -130,7 +131,7 @@ it("revalidation closes with 4403 when the key is revoked or expired, or the org
   expect(await ofRevoked).toMatchObject({ code: 4403, reason: "The API key is not valid" });
   clock.advance(HOUR_MS);
   expect(await ofExpiring).toMatchObject({ code: 4403, reason: "The API key has expired" });
-  await app.keys.setSuspended(id, true);
+  await suspend(app.database, id);
   expect(await ofOther).toMatchObject({ code: 4403, reason: "The organisation is suspended" });
   // The server counts a socket once the client has confirmed the end.
   const closes = 'waymark_websocket_closes_total{code="4403"}';

@@ -5,6 +5,7 @@ import { toTypedId } from "../../../src/core/ids.ts";
 import { expectFailure } from "../../support/app/assertions.ts";
 import { sharedApp } from "../../support/app/shared-app.ts";
 import { eventually } from "../../support/eventually.ts";
+import { suspend } from "../../support/app/suspend.ts";
 
 const app = await sharedApp();
 const agent = await app.createOrganization("agent");
@@ -145,7 +146,7 @@ describe("a route of test mode", () => {
 it("suspending the live organisation suspends its test keys, also those created later", async () => {
   const suspended = await app.createOrganization("agent");
   const { secret } = await createKey(suspended.key);
-  await app.keys.setSuspended(suspended.id, true);
+  await suspend(app.database, suspended.id);
   await eventually(async () => expect((await app.call("/v1/me", { key: secret })).status).toBe(403));
   const late = await app.keys.create({
     organizationId: suspended.id,
@@ -154,7 +155,7 @@ it("suspending the live organisation suspends its test keys, also those created 
     testSide: "contractor",
   });
   expect((await app.call("/v1/me", { key: late.text })).status).toBe(403);
-  await app.keys.setSuspended(suspended.id, false);
+  await suspend(app.database, suspended.id, false);
   await eventually(async () => expect((await app.call("/v1/me", { key: secret })).status).toBe(200));
 });
 

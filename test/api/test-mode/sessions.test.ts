@@ -11,6 +11,7 @@ import { eventually } from "../../support/eventually.ts";
 import { startTestReceiver } from "../../support/webhooks/receiver.ts";
 import { graphql } from "../../support/graphql/client.ts";
 import { JOB_CHANGED, openRawWebSocket } from "../../support/graphql/subscription-client.ts";
+import { suspend } from "../../support/app/suspend.ts";
 
 const app = await sharedApp();
 const agent = await app.createOrganization("agent");
@@ -89,7 +90,7 @@ describe("POST /auth/test-mode", () => {
     expect((await app.call("/auth/test-mode", crossSite)).status).toBe(403);
     const suspended = await app.createOrganization("agent");
     const user = await createSignedInUser(app, suspended.id);
-    await app.keys.setSuspended(suspended.id, true);
+    await suspend(app.database, suspended.id);
     expect((await user.client.post("/auth/test-mode")).status).toBe(403);
     expect(await testOrganizationsOf(suspended.id)).toEqual([]);
   });
@@ -133,7 +134,7 @@ describe("the mode of a session", () => {
       [true, 403],
       [false, 200],
     ] as const) {
-      await app.keys.setSuspended(other.id, suspended);
+      await suspend(app.database, other.id, suspended);
       for (const mode of ["live", "test", "test:contractor"])
         expect((await send(user, mode, VIEWER)).status).toBe(status);
     }

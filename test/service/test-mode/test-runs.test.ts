@@ -17,6 +17,7 @@ import type { TestPrincipal } from "../../../src/test-mode/service.ts";
 import { waitForBlockedSessions } from "../../support/database/blocked-sessions.ts";
 import { createTestDatabase } from "../../support/database/test-database.ts";
 import { createFakeClock, HOUR_MS } from "../../support/fake-clock.ts";
+import { suspend } from "../../support/app/suspend.ts";
 
 const stack = new AsyncDisposableStack();
 const clock = createFakeClock();
@@ -289,12 +290,12 @@ describe("during a suspension", () => {
     const { markingNumber: otherNumber } = await startRun(other);
     clock.advance(SECOND_MS);
     await apply();
-    await keys.setSuspended(partner.liveId, true);
+    await suspend(database, partner.liveId);
     clock.advance(HOUR_MS);
     await apply();
     expect(await statusesOf(partner, number)).toEqual(["picked_up"]);
     expect(await statusesOf(other, otherNumber)).toEqual(STEPS);
-    await keys.setSuspended(partner.liveId, false);
+    await suspend(database, partner.liveId, false);
     await apply();
     expect(await statusesOf(partner, number)).toEqual(STEPS);
   });
