@@ -15,7 +15,7 @@ import type { RateLimitOverrides } from "../rate-limits/api.ts";
 import {
   AccessRevision,
   ApiKey,
-  ofLiveAndTest,
+  keysOf,
   scopes as allScopes,
   type Scope,
   withoutKeyManagement,
@@ -158,12 +158,12 @@ export class KeyChanges {
    */
   async createdBy(creator: string, organizationId: string | null): Promise<ApiKey[]> {
     const found: ApiKey[] = [];
-    const organizations = organizationId === null ? [{ organization: null }] : ofLiveAndTest(organizationId);
+    const ofPartner = organizationId === null ? { organization: null } : keysOf({ organizationId });
     let creators = [creator];
     while (creators.length > 0) {
       const created = await this.em.find(
         ApiKey,
-        { $or: organizations, createdBy: { $in: creators } },
+        { $and: [ofPartner, { createdBy: { $in: creators } }] },
         { populate: ["organization"] },
       );
       found.push(...created);

@@ -50,16 +50,6 @@ export const ApiKey = defineEntity({
 
 export type ApiKey = InferEntity<typeof ApiKey>;
 
-/** Selects the keys of a live organisation (a uuid) and of its test organisations: one of these conditions holds. */
-export function ofLiveAndTest(liveOrganizationId: string) {
-  return [{ organization: liveOrganizationId }, ofTestOnly(liveOrganizationId)];
-}
-
-/** Selects the keys of the test organisations of a live one (a uuid). */
-export function ofTestOnly(liveOrganizationId: string) {
-  return { organization: { liveOrganization: liveOrganizationId } };
-}
-
 /** Selects the keys of these organisations. Operators' keys are live and belong to none. */
 export function keysOf(selection: OrganizationSelection): FilterQuery<ApiKey> {
   const { organizationId, mode } = selection;

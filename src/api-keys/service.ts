@@ -13,11 +13,11 @@ import type { Transaction } from "../core/postgres/transaction.ts";
 import { AppError, badRequest } from "../core/errors.ts";
 import { requireFreshAuthentication } from "../core/fresh-authentication.ts";
 import { fromTypedId, toTypedId } from "../core/ids.ts";
-import type { OrganizationType, Principal } from "../core/principal.ts";
+import { isTestPrincipal, type OrganizationType, partnerOf, type Principal } from "../core/principal.ts";
 import { DAY_MS } from "../core/time.ts";
 import type { RateLimitOverrides } from "../rate-limits/api.ts";
 import { changeKeys, getKey, type IssuedKey, type KeyChanges, type KeyDeps, type NewKey } from "./changes.ts";
-import { ApiKey, keysOf, ofLiveAndTest, ofTestOnly } from "./entity.ts";
+import { ApiKey, keysOf } from "./entity.ts";
 import {
   assertScopes,
   assertWithinGrant,
@@ -66,28 +66,27 @@ export class ApiKeyService {
     mode?: OrganizationMode,
   ): Promise<ApiKey[]> {
     const nowMs = this.#deps.clock.now();
-    const notEnded = endsAfter(new Date(nowMs - ENDED_KEYS_LISTED_MS));
-    const where = { $and: [visibleKeys(principal), keysOf({ mode }), notEnded] };
-    const isActive = raw(
-      (key) => `least(${key}.revoked_at, ${key}.expires_at, 'infinity') > ?`,
-      [new Date(nowMs)],
+    const isListed = { [raw(endOf)]: { $gt: new Date(nowMs - ENDED_KEYS_LISTED_MS) } };
+    const isActive = raw((key) => `${endOf(key)} > ?`, [new Date(nowMs)]);
+    const keys = await on.em().find(
+      ApiKey,
+      { $and: [visibleKeys(principal, mode), isListed] },
+      {
+        orderBy: [{ [isActive]: "desc" }, { createdAt: "desc", id: "desc" }],
+        limit: MAX_LISTED_KEYS,
+        populate: ["organization"],
+      },
     );
-    const keys = await on.em().find(ApiKey, where, {
-      orderBy: [{ [isActive]: "desc" }, { createdAt: "desc", id: "desc" }],
-      limit: MAX_LISTED_KEYS,
-      populate: ["organization"],
-    });
     return keys.toSorted((one, other) => +one.createdAt - +other.createdAt || (one.id < other.id ? -1 : 1));
   }
 
   getFor(principal: Principal, id: string): Promise<ApiKey> {
-    return getKey(this.#deps.database.em(), visibleKey(principal, id));
+    return getKey(this.#deps.database.em(), { $and: [{ id }, visibleKeys(principal)] });
   }
 
   /**
-   * Throws ForbiddenException if the key would have more rights than the principal, and ConflictException above 100 active keys. Throws ReauthenticationRequiredError for a user without a fresh
-   * authentication, except for a test key of the user's organisation. Joins the transaction `tx` if it is given, as does
-   * `rotateFor`.
+   * Throws ForbiddenException if the key would have more rights than the principal, ConflictException above 100 active keys, and
+   * ReauthenticationRequiredError for a user without a fresh authentication, except for a test key of the user's organisation.
    */
   async createFor(principal: GrantorPrincipal, request: KeyRequest, tx?: Transaction): Promise<IssuedKey> {
     const { clock } = this.#deps;
@@ -125,7 +124,7 @@ export class ApiKeyService {
     const { clock } = this.#deps;
     const rotate = async (keys: KeyChanges): Promise<IssuedKey> => {
       const grantor = await loadGrantor(keys.em, clock, principal);
-      const old = await getKey(keys.em, visibleKey(principal, id));
+      const old = await getKey(keys.em, { $and: [{ id }, visibleKeys(principal)] });
       // The principal receives the new key's secret, so they must have all of its rights.
       assertWithinGrant(grantor, old);
       const organizationId = old.organization?.id ?? null;
@@ -139,7 +138,7 @@ export class ApiKeyService {
   revokeFor(principal: GrantorPrincipal, id: string, options?: RevokeOptions): Promise<RevokedKeys> {
     return changeKeys(this.#deps, async (keys) => {
       const grantor = await loadGrantor(keys.em, this.#deps.clock, principal);
-      const revoked = await findKeysToRevoke(keys, visibleKey(principal, id), options);
+      const revoked = await findKeysToRevoke(keys, { $and: [{ id }, visibleKeys(principal)] }, options);
       const { key, created } = revoked;
       if (principal.organizationId !== null)
         for (const { scopes } of [key, ...created]) assertScopes(grantor, scopes);
@@ -209,32 +208,18 @@ export function keyUuid(id: string): string {
 
 /** Returns the keys of `ids` (uuids) that the principal may see, in no particular order. Includes ended keys. */
 export function keysByIds(reader: Reader, principal: Principal, ids: readonly string[]): Promise<ApiKey[]> {
-  const where = { ...visibleKeys(principal), id: { $in: [...ids] } };
+  const where = { $and: [{ id: { $in: [...ids] } }, visibleKeys(principal)] };
   return reader.em().find(ApiKey, where, { populate: ["organization"] });
 }
 
-/** A live principal sees live and test keys, a test principal the test keys of both sides. */
-function visibleKeys(principal: Principal): { $or?: FilterQuery<ApiKey>[] } {
-  if (principal.organizationId === null) return {};
-  const { organizationId, liveOrganizationId } = principal;
-  return {
-    $or: liveOrganizationId === undefined ? ofLiveAndTest(organizationId) : [ofTestOnly(liveOrganizationId)],
-  };
+/** A live principal sees live and test keys, a test principal the test keys of both sides. Operators see all, or those of `mode`. */
+function visibleKeys(principal: Principal, mode?: OrganizationMode): FilterQuery<ApiKey> {
+  const organizationId = partnerOf(principal) ?? undefined;
+  return keysOf({ organizationId, mode: isTestPrincipal(principal) ? "test" : mode });
 }
 
-function visibleKey(principal: Principal, id: string) {
-  return { id, ...visibleKeys(principal) };
-}
-
-/** True of keys that have not ended at `at`. */
-function endsAfter(at: Date) {
-  return {
-    $and: [
-      { $or: [{ revokedAt: null }, { revokedAt: { $gt: at } }] },
-      { $or: [{ expiresAt: null }, { expiresAt: { $gt: at } }] },
-    ],
-  };
-}
+/** Returns SQL for the time at which a key ended or will end. */
+const endOf = (key: string): string => `least(${key}.revoked_at, ${key}.expires_at, 'infinity')`;
 
 async function findKeysToRevoke(
   keys: KeyChanges,
@@ -254,11 +239,8 @@ async function assertKeyQuota(
   nowMs: number,
   { organizationId, freed }: { organizationId: string | null; freed: number },
 ): Promise<void> {
-  const count = await em.count(ApiKey, {
-    organization: organizationId,
-    revokedAt: null,
-    $or: [{ expiresAt: null }, { expiresAt: { $gt: new Date(nowMs) } }],
-  });
+  const isActive = { [raw(endOf)]: { $gt: new Date(nowMs) } };
+  const count = await em.count(ApiKey, { organization: organizationId, ...isActive });
   if (count - freed < MAX_ACTIVE_KEYS) return;
   throw new AppError(
     "ConflictException",
