@@ -121,10 +121,10 @@ export class KeyChanges {
   ): Promise<IssuedKey> {
     if (!(graceHours >= GRACE_HOURS.min && graceHours <= GRACE_HOURS.max))
       throw new AppError("BadRequestException", `The grace period ${GRACE_HOURS_RULE} hours`);
-    if (old.revokedAt)
-      throw new AppError("ConflictException", "A revoked key cannot be rotated; create a new one");
-    if (!this.#isActive(old))
-      throw new AppError("ConflictException", "An expired key cannot be rotated; create a new one");
+    if (!this.#isActive(old)) {
+      const ended = old.revokedAt ? "A revoked" : "An expired";
+      throw new AppError("ConflictException", `${ended} key cannot be rotated; create a new one`);
+    }
     const { name, scopes, cidrs = null, rateLimits = null, expiresAt = null } = old;
     const issued = await this.#create({
       organizationId: old.organization?.id ?? null,
@@ -169,11 +169,11 @@ export class KeyChanges {
       found.push(...created);
       creators = created.map(({ id }) => toTypedId("key", id));
     }
-    return found.filter((key) => !key.revokedAt && this.#isActive(key));
+    return found.filter((key) => this.#isActive(key));
   }
 
-  #isActive({ expiresAt }: ApiKey): boolean {
-    return !expiresAt || expiresAt.getTime() > this.#deps.clock.now();
+  #isActive({ revokedAt, expiresAt }: ApiKey): boolean {
+    return !revokedAt && (!expiresAt || expiresAt.getTime() > this.#deps.clock.now());
   }
 
   async #create({

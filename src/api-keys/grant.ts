@@ -1,12 +1,12 @@
 /** Checks that a new key has no more rights than its grantor, a key or a user. */
 import type { EntityManager } from "@mikro-orm/postgresql";
 import type { AuditSource } from "../audit/api.ts";
-import { type OrganizationMode, User } from "../organizations/api.ts";
+import { User } from "../organizations/api.ts";
 import type { Clock } from "../core/clock.ts";
 import { AppError, badRequest, problemIn } from "../core/errors.ts";
 import { toTypedId } from "../core/ids.ts";
 import type { AuthenticatedActor } from "../core/fresh-authentication.ts";
-import { partnerOf, type OrganizationType, type Principal } from "../core/principal.ts";
+import { partnerOf, type Principal } from "../core/principal.ts";
 import { effectiveLimit, rateLimitClasses, type RateLimitOverrides } from "../rate-limits/api.ts";
 import { ApiKey, scopes as allScopes, type Scope, withoutKeyManagement } from "./entity.ts";
 import { unauthorized } from "./format.ts";
@@ -53,7 +53,7 @@ async function loadKeyGrantor(em: EntityManager, clock: Clock, id: string): Prom
   if (!key || (key.expiresAt && key.expiresAt.getTime() <= clock.now()))
     throw unauthorized("The API key is not valid");
   const { scopes, expiresAt, cidrs, rateLimits = null } = key;
-  const isPartnerKey = key.organization !== null && key.organization !== undefined;
+  const isPartnerKey = Boolean(key.organization);
   return { typedId: toTypedId("key", id), isPartnerKey, scopes, expiresAt, cidrs, rateLimits };
 }
 
@@ -68,7 +68,7 @@ async function loadUserGrantor(em: EntityManager, principal: GrantorPrincipal): 
 }
 
 /** Returns the scopes of a new key. Throws BadRequestException if it would have none by default. */
-export function grantedScopes(grantor: Grantor, requested: KeyRequest["scopes"]): Scope[] {
+export function grantedScopes(grantor: Grantor, requested: readonly Scope[] | null | undefined): Scope[] {
   const granted = [...new Set(requested ?? withoutKeyManagement(grantor.scopes))];
   if (granted.length > 0) return granted;
   const message = "must be named, because the only scope of the key that creates it is keys:manage";
@@ -112,21 +112,4 @@ export function assertScopes(grantor: Grantor, scopes: readonly Scope[]): void {
 
 function forbidden(message: string): AppError {
   return new AppError("ForbiddenException", message);
-}
-
-export interface KeyRequest {
-  name: string;
-  /**
-   * Null or absent, here and below: those of the key that creates it; for a user, no restriction beyond the role's scopes. Never
-   * `keys:manage`, which must be named.
-   */
-  scopes?: readonly Scope[] | null | undefined;
-  expiresAt?: Date | null;
-  cidrs?: readonly string[] | null | undefined;
-  /** A uuid. Null or absent: the principal's organisation; for an operator, an operator's key. */
-  organizationId?: string | null;
-  /** `test`: a key of a test organisation. Null or absent: the mode of the principal or of `organizationId`. */
-  mode?: OrganizationMode | null | undefined;
-  /** For a test key: the side of test jobs that it sees. Null or absent: the principal's type. */
-  organizationType?: OrganizationType | null | undefined;
 }

@@ -73,3 +73,10 @@ export const newKey = z
       .meta({ type: ["string", "null"] }),
   })
   .meta({ id: "ApiKeyInput", description: "A new API key." });
+
+/** Null or absent scopes, expiry and ranges: those of the principal. Scopes then never include `keys:manage`. */
+export interface KeyRequest extends Omit<z.output<typeof newKey>, "expiresAt"> {
+  readonly expiresAt?: Date | null;
+  /** A uuid. Null or absent: the principal's organisation; for an operator, an operator's key. */
+  readonly organizationId?: string | null;
+}

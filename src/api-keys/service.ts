@@ -24,8 +24,8 @@ import {
   grantedScopes,
   loadGrantor,
   type GrantorPrincipal,
-  type KeyRequest,
 } from "./grant.ts";
+import type { KeyRequest } from "./input.ts";
 
 export interface RevokedKeys {
   readonly key: ApiKey;

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { KeyRequest } from "../../../src/api-keys/grant.ts";
+import type { KeyRequest } from "../../../src/api-keys/input.ts";
 import type { NewKey } from "../../../src/api-keys/changes.ts";
 import { ApiKeyService, keysByIds, MAX_LISTED_KEYS } from "../../../src/api-keys/service.ts";
 import { type ApiKeyPrincipal, createKeyVerifier, type KeyVerifier } from "../../../src/api-keys/verifier.ts";
