@@ -13,17 +13,18 @@ export {
   toEventWire,
 } from "./wire.ts";
 export { exampleEvents, exampleRequestId } from "./examples.ts";
-export { deletionOfEvents, trimTestEvents } from "./delete-test-events.sql.ts";
+export { deleteTestEvents, lastPosition, trimTestEvents } from "./delete-test-events.sql.ts";
 export { feedCursor, historyCursor, LATEST, readFeedCursor } from "./cursors.ts";
 export { advanceFeedSequence, isFeedAhead } from "./feed-sequence.sql.ts";
-export { FEED_DAYS, feedLagSeconds } from "./feed.sql.ts";
-export { newestChange } from "./newest-change.sql.ts";
+export { FEED_DAYS, feedLagSeconds, newestChange } from "./feed.sql.ts";
 export {
   type EventDetails,
   type EventWithPosition,
+  findEventsById,
   type HistoryPage,
   type HistoryRequest,
   includeHistory,
+  readHistories,
 } from "./history.sql.ts";
 export { createEventNotifier, EventTail } from "./tail.ts";
 export type { TailRow } from "./tail.sql.ts";

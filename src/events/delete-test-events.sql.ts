@@ -6,8 +6,6 @@ import type { Queryable } from "../core/postgres/database.ts";
 import type { OrganizationPrincipal } from "../core/principal.ts";
 import { raw, sql, type Sql } from "../core/postgres/sql.ts";
 import { visibleTo } from "../jobs/api.ts";
-import type { FeedPosition } from "./cursors.ts";
-import { feedPositionColumns } from "./feed.sql.ts";
 
 /** Of one test organisation. */
 const MAX_TEST_EVENTS = 100_000;
@@ -15,64 +13,46 @@ const BATCH_SIZE = 5_000;
 
 type TestOrganization = Pick<OrganizationPrincipal, "organizationId" | "organizationType">;
 
-/** Returns the position of the newest event that the organisation can see after `offset` newer ones, or null if it sees fewer. */
-async function newestEventOf(
-  queryable: Queryable,
-  organization: TestOrganization,
-  offset = 0,
-): Promise<FeedPosition | null> {
-  const [position] = await queryable.query<FeedPosition>(sql`
-    select ${feedPositionColumns} from job_event where ${visibleTo(organization, "job_event")}
-    order by job_event.transaction_id desc, job_event.position desc offset ${offset}::int limit 1`);
-  return position ?? null;
-}
-
-/** Deletes the events up to `last` that the organisation can see and that match `condition`. Returns their number. */
+/** Deletes the events that the organisation can see and that match `condition`. Returns their number. */
 async function deleteEventsOf(
   queryable: Queryable,
   organization: TestOrganization,
-  { last, condition = raw("true") }: { last: FeedPosition; condition?: Sql },
+  condition: Sql,
 ): Promise<number> {
   let [total, count] = [0, BATCH_SIZE];
   while (count === BATCH_SIZE) {
-    const [row] = await queryable.query<{ deleted: number }>(sql`
-      with deleted as (
-        delete from job_event where id = any(array(
-          select id from job_event
-          where ${visibleTo(organization, "job_event")} and ${condition}
-            and (transaction_id, position) <= (${last.transaction_id}::xid8, ${last.position}::bigint)
-          order by transaction_id, position limit ${BATCH_SIZE}::int))
-        returning 1
-      ) select count(*)::int as deleted from deleted`);
-    count = row?.deleted ?? 0;
+    const deleted = await queryable.query(sql`
+      delete from job_event where id = any(array(
+        select id from job_event where ${visibleTo(organization, "job_event")} and ${condition}
+        order by transaction_id, position limit ${BATCH_SIZE}::int)) returning 1`);
+    count = deleted.length;
     total += count;
   }
   return total;
 }
 
-/** For copies of the jobs that have not read them yet. They are trimmed as others. */
-const isNoDeletion = raw("type <> 'job.deleted'");
+/** Returns the position of the newest event of all organisations. */
+export async function lastPosition(queryable: Queryable): Promise<string> {
+  const [row] = await queryable.query<{ position: string }>(
+    raw("select last_value::text as position from job_event_position_seq"),
+  );
+  return row?.position ?? "0";
+}
 
 /**
- * Returns a function that deletes the events which a test agent and its contractor see now, except `job.deleted`. Call it after
- * `tx` has committed. It returns their number.
+ * Deletes the events up to `position` that a test agent and its contractor see, except `job.deleted`, which copies of the jobs still
+ * have to read. Returns their number.
  */
-export async function deletionOfEvents(
-  tx: Queryable,
+export async function deleteTestEvents(
+  queryable: Queryable,
   { agent, contractor }: { agent: string; contractor: string },
-): Promise<(queryable: Queryable) => Promise<number>> {
-  const sides: [TestOrganization, FeedPosition | null][] = [];
-  for (const organization of [
-    { organizationId: agent, organizationType: "agent" },
-    { organizationId: contractor, organizationType: "contractor" },
-  ] as const)
-    sides.push([organization, await newestEventOf(tx, organization)]);
-  return async (queryable) => {
-    let total = 0;
-    for (const [organization, last] of sides)
-      if (last) total += await deleteEventsOf(queryable, organization, { last, condition: isNoDeletion });
-    return total;
-  };
+  position: string,
+): Promise<number> {
+  const condition = sql`position <= ${position}::bigint and type <> 'job.deleted'`;
+  const asAgent = { organizationId: agent, organizationType: "agent" } as const;
+  const asContractor = { organizationId: contractor, organizationType: "contractor" } as const;
+  const ofAgent = await deleteEventsOf(queryable, asAgent, condition);
+  return ofAgent + (await deleteEventsOf(queryable, asContractor, condition));
 }
 
 /** Deletes the oldest events of each test organisation that sees more than `keep`. Returns their number. */
@@ -80,9 +60,13 @@ export async function trimTestEvents(queryable: Queryable, keep = MAX_TEST_EVENT
   const organizations = await queryable.query<TestOrganization>(sql`
     select id as "organizationId", type as "organizationType" from organization where live_organization_id is not null`);
   let total = 0;
-  for (const organization of organizations) {
-    const last = await newestEventOf(queryable, organization, keep);
-    if (last) total += await deleteEventsOf(queryable, organization, { last });
-  }
+  for (const organization of organizations)
+    total += await deleteEventsOf(
+      queryable,
+      organization,
+      sql`(transaction_id, position) <= (
+        select transaction_id, position from job_event where ${visibleTo(organization, "job_event")}
+        order by transaction_id desc, position desc offset ${keep}::int limit 1)`,
+    );
   return total;
 }

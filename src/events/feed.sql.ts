@@ -68,6 +68,18 @@ export async function feedLagSeconds(queryable: Queryable): Promise<number> {
   return hidden?.seconds ?? 0;
 }
 
+/**
+ * Returns the feed sequence of the newest event of the organisation's jobs, or 0. A replica must have that change to answer the
+ * organisation.
+ */
+export async function newestChange(database: Queryable, organizationId: string): Promise<bigint> {
+  const [row] = await database.query<{ newest: string | null }>(sql`select greatest(
+    (select transaction_id from job_event where agent_id = ${organizationId}::uuid order by transaction_id desc limit 1),
+    (select transaction_id from job_event where contractor_id = ${organizationId}::uuid order by transaction_id desc limit 1)
+  )::text as newest`);
+  return BigInt(row?.newest ?? 0);
+}
+
 interface ScannedRow extends FeedPosition {
   is_expired: boolean;
   id: string | null;

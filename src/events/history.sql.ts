@@ -98,16 +98,18 @@ export function includeHistory(
   };
 }
 
-/** One page of history per visible job of `jobIds` (UUIDs), by job, in one statement. */
+/** One page of history per job, in the order of `jobIds` (UUIDs), in one statement. Empty for jobs that are not visible. */
 export async function readHistories(
   queryable: Queryable,
   principal: Principal,
   { jobIds, request }: { jobIds: readonly string[]; request: HistoryRequest },
-): Promise<Map<string, HistoryPage>> {
+): Promise<HistoryPage[]> {
   const { columns, joins, read } = includeHistory(request);
   const rows = await queryable.query<IdentityRow>(sql`
     select job.id, job.marking_number, ${columns} from job ${joins} where job.id = any(${jobIds}::uuid[]) and ${visibleTo(principal)}`);
-  return new Map(rows.map((row) => [row.id, read(row)]));
+  return alignByKey(jobIds, rows, ({ id }) => id).map((row) =>
+    row ? read(row) : { items: [], hasMore: false },
+  );
 }
 
 /** A page of the history of the job with this Marking Number, and its number of events; null if the job is not visible. */

@@ -1,4 +1,4 @@
-/** Reads job events for REST and GraphQL: the feed, histories and look-ups. `EventTail` follows new events. */
+/** Reads the feed and the history of a job for REST and GraphQL. `EventTail` follows new events. */
 import { JOB_NOT_FOUND } from "../jobs/api.ts";
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
@@ -8,11 +8,8 @@ import { expiredCursor, newestPosition, readFeed, type FeedPage, type FeedQuery 
 import {
   eventColumns,
   eventColumnsWithJob,
-  findEventsById,
-  readHistories,
   readHistory,
   type EventWithPosition,
-  type HistoryPage,
   type HistoryRequest,
 } from "./history.sql.ts";
 import type { EventRow } from "./wire.ts";
@@ -43,22 +40,6 @@ export function createEventService({ database, clock }: { database: Queryable; c
       const page = await readHistory(database, principal, { markingNumber, request });
       if (!page) throw new AppError("NotFoundException", JOB_NOT_FOUND);
       return page;
-    },
-
-    /** One page of history per job, in the order of `jobIds` (UUIDs). Empty for jobs that are not visible. */
-    async histories(
-      principal: Principal,
-      { jobIds, request }: { jobIds: readonly string[]; request: HistoryRequest },
-      reader = database,
-    ): Promise<HistoryPage[]> {
-      if (jobIds.length === 0) return [];
-      const pages = await readHistories(reader, principal, { jobIds, request });
-      return jobIds.map((id) => pages.get(id) ?? { items: [], hasMore: false });
-    },
-
-    /** Events in the order of `ids` (UUIDs). Null if neither in the principal's feed nor of a visible job. */
-    async findByIds(principal: Principal, ids: readonly string[], reader = database) {
-      return ids.length === 0 ? [] : await findEventsById(reader, principal, ids);
     },
   };
 }

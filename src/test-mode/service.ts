@@ -1,6 +1,6 @@
 /** Test mode: creates test jobs, starts runs that change them step by step, sends events, and deletes all test data of a partner. */
 import type { EntityManager } from "@mikro-orm/postgresql";
-import { deletionOfEvents, JobEvent } from "../events/api.ts";
+import { deleteTestEvents, JobEvent, lastPosition } from "../events/api.ts";
 import { deleteRecordsOf } from "../idempotency/api.ts";
 import {
   createTestJobs,
@@ -197,18 +197,18 @@ export class TestModeService {
     if (this.#resets.has(partnerId)) throw resetInProgress();
     this.#resets.add(partnerId);
     try {
-      const { organizations, jobs, deleteEvents } = await changeTestData(
+      const { organizations, jobs, position } = await changeTestData(
         database,
         principal,
         async (em, tx, found) => {
           if (cancelRuns) await em.nativeDelete(TestRun, { agentId: found.agent });
           else await assertNoRuns(em, found.agent);
           const deleted = await deleteTestJobs(this.#deps, tx, found, principal);
-          return { organizations: found, jobs: deleted, deleteEvents: await deletionOfEvents(tx, found) };
+          return { organizations: found, jobs: deleted, position: await lastPosition(tx) };
         },
       );
       const ids = [organizations.agent, organizations.contractor];
-      const events = await deleteEvents(database);
+      const events = await deleteTestEvents(database, organizations, position);
       // They contain jobs, and a repeated request would return jobs that no longer exist.
       await deleteRecordsOf(database, ids);
       const deliveries = await deleteTestDeliveries(database, ids);

@@ -8,7 +8,7 @@ import {
 } from "../../accounts/api.ts";
 import { keysByIds, toApiKeyView } from "../../api-keys/api.ts";
 import { listAuditEntries } from "../../audit/api.ts";
-import type { HistoryPage, HistoryRequest } from "../../events/api.ts";
+import { findEventsById, type HistoryPage, type HistoryRequest, readHistories } from "../../events/api.ts";
 import type { JobStatusCode } from "../../jobs/api.ts";
 import { organizationsByIds } from "../../organizations/api.ts";
 import { activitiesOf, numbersOf } from "../../partners/api.ts";
@@ -81,10 +81,8 @@ const loads = {
   },
   /** Does not check access: resolvers must check it first. */
   organizationNumbers: ({ database }, ids) => Promise.all(ids.map((id) => numbersOf(database, id))),
-  events: async ({ services, principal, database }, ids) =>
-    (await services.events.findByIds(principal, ids, database)).map(
-      (row) => row && toJobEventNode(row, principal),
-    ),
+  events: async ({ principal, database }, ids) =>
+    (await findEventsById(database, principal, ids)).map((row) => row && toJobEventNode(row, principal)),
   apiKeys: async ({ principal, database }, ids) =>
     alignToIds("key", ids, (await keysByIds(database, principal, ids)).map(toApiKeyView)),
   endpoints: async ({ services, principal, database }, ids) =>
@@ -172,8 +170,8 @@ export class Loaders {
 
   /** One page of a job's history. Jobs with the same page request share one SQL statement. */
   history(jobId: string, request: HistoryRequest): Promise<HistoryPage> {
-    const load: Load<HistoryPage> = ({ services, principal, database }, jobIds) =>
-      services.events.histories(principal, { jobIds, request }, database);
+    const load: Load<HistoryPage> = ({ principal, database }, jobIds) =>
+      readHistories(database, principal, { jobIds, request });
     return this.#loaderOf(`history ${JSON.stringify(request)}`, load).load(jobId);
   }
 

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from "vitest";
-import { newestChange } from "../../../src/events/newest-change.sql.ts";
+import { newestChange } from "../../../src/events/feed.sql.ts";
 import { upsertRows } from "../../../src/jobs/update/upsert.sql.ts";
 import { systemActor, type OrganizationPrincipal } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";

@@ -1,6 +1,7 @@
 /** Batch look-ups of jobs, organisations and events: order of the results and visibility. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { feedCursor, readFeedCursor } from "../../../src/events/cursors.ts";
+import { findEventsById, readHistories } from "../../../src/events/history.sql.ts";
 import { createEventService, type EventService } from "../../../src/events/service.ts";
 import type { EventWithPosition } from "../../../src/events/history.sql.ts";
 import {
@@ -107,7 +108,7 @@ describe.each(principalNames)("the %s", (name) => {
   it("reads the histories of its jobs only, newest first and page by page", async () => {
     const requested = ["A", "B", "C", "D"];
     const page = async (limit: number, beforeSequence: number | null) => {
-      const histories = await service.histories(principal(), {
+      const histories = await readHistories(reads.database, principal(), {
         jobIds: requested.map((number) => ids[number] as string),
         request: { limit, beforeSequence },
       });
@@ -132,7 +133,10 @@ describe.each(principalNames)("the %s", (name) => {
   it("finds only the events of its feed and of its jobs' histories", async () => {
     const feed = await service.feed(principal(), { after: null, types: [], limit: 100 });
     const feedEvents = new Set(feed.items.map((item) => item.id));
-    const found = await service.findByIds(principal(), [newUuid(), ...events.map((event) => event.id)]);
+    const found = await findEventsById(reads.database, principal(), [
+      newUuid(),
+      ...events.map((event) => event.id),
+    ]);
     const visibleIds = new Set(visibleJobs[name].map((number) => ids[number]));
     expect(found[0]).toBeNull();
     expect(found.slice(1).map((event) => event && event.id)).toEqual(
@@ -161,7 +165,8 @@ describe.each(principalNames)("the %s", (name) => {
 it("a former contractor sees only the events from the time of its assignment, and its end", async () => {
   const { items } = await service.feed(reads.contractor, { after: null, types: [], limit: 100 });
   const eventsOfB = events.filter((event) => event.job_id === ids["B"]);
-  const found = await service.findByIds(
+  const found = await findEventsById(
+    reads.database,
     reads.contractor,
     eventsOfB.map((event) => event.id),
   );
