@@ -55,7 +55,6 @@ export interface IssuedKey {
   text: string;
 }
 
-/** The author of a change for the audit log. */
 export type KeyAuthor = { readonly actor: Actor } & Partial<AuditSource>;
 
 export interface KeyDeps {

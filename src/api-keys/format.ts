@@ -57,7 +57,6 @@ export function unauthorized(message: string): AppError {
   return new AppError("UnauthorizedException", message, { headers: { "WWW-Authenticate": "Bearer" } });
 }
 
-/** The 401 for a request without a key. */
 export function keyRequired(): AppError {
   return unauthorized("An API key is required, as x-api-key or as Authorization: Bearer");
 }

@@ -15,7 +15,6 @@ import type { Scope } from "./entity.ts";
 import { hashKey, parsePrefix, unauthorized } from "./format.ts";
 import { selectAccessRevision, selectKey, updateLastUsed, type KeyRow } from "./api-key.sql.ts";
 
-/** The part that all key principals share. */
 interface KeyAuthorization {
   readonly keyId: string;
   /** Names the token buckets: a key and the keys that replaced it by rotation share them. */

@@ -22,7 +22,7 @@ export interface AuditContext extends AuditSource {
 /** For events that no request caused, such as those of CLI commands. */
 export const NO_SOURCE: AuditSource = { ipAddress: null, requestId: null };
 
-export interface AuditEvent {
+export interface AuditEvent extends Partial<AuditSource> {
   /** `noun.participle`, such as `member.removed` or `organization.suspended`. */
   readonly action: string;
   readonly actor: Actor;
@@ -32,8 +32,6 @@ export interface AuditEvent {
   readonly subject?: string | null | undefined;
   /** Further details. Never secrets. */
   readonly details?: Readonly<Record<string, unknown>> | null | undefined;
-  readonly ipAddress?: string | null | undefined;
-  readonly requestId?: string | null | undefined;
 }
 
 /** An entry as one reader may see it. */

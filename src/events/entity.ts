@@ -47,7 +47,6 @@ export const JobEvent = defineEntity({
     // W3C `traceparent`, the parent of the delivery spans; null if the request was not traced.
     traceParent: p.text().nullable(),
     occurredAt: p.datetime(3).$type<string>().defaultRaw("now()"),
-    // {field: {from, to}}
     changes: p.json<Record<string, { from: unknown; to: unknown }>>(),
     // The whole job after the change, so that late readers see the state at that time. Of a removal: id and marking_number.
     job: p.json<Record<string, unknown>>(),

@@ -54,7 +54,6 @@ interface IdentityRow {
 export interface HistoryInclude {
   readonly columns: Sql;
   readonly joins: Sql;
-  /** Returns the page that a row of the statement holds. */
   readonly read: (row: IdentityRow) => HistoryPage;
 }
 

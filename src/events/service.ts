@@ -29,7 +29,6 @@ export function createEventService({ database, clock }: { database: Queryable; c
       return readFeed(database, principal, { query, columns: eventColumnsWithJob, nowMs: clock.now() });
     },
 
-    /** The error of a cursor whose next events have left the feed. */
     expiredCursor: (): Promise<AppError> => expiredCursor(database, clock.now()),
 
     /** The position after which the feed returns only events that are committed from now on. */

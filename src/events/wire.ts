@@ -19,7 +19,6 @@ export type EventJobWire = Pick<JobWire, "id" | "marking_number" | "version"> & 
   readonly [Name in keyof JobWire]?: JobWire[Name] | undefined;
 };
 
-/** An event row as PostgreSQL returns it. */
 export interface EventRow {
   id: string;
   type: EventType;
@@ -40,7 +39,6 @@ export type HistoryEntryWire = ReturnType<typeof toHistoryEntryWire>;
 /** The organisation that receives an event, which decides on the contractors it may see. */
 export type EventAudience = Pick<Principal, "organizationId" | "organizationType">;
 
-/** The event with the details that `audience` may see. */
 export function toEventWire(row: EventRow, audience: EventAudience) {
   return {
     id: toTypedId("evt", row.id),

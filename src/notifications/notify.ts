@@ -24,7 +24,6 @@ export type Notify = (tx: Transaction, event: NotificationEvent) => Promise<void
 
 export interface NotifyDeps {
   readonly mails: Pick<MailService, "enqueue">;
-  /** Returns the URL of a page of the console or the guide. */
   readonly pageUrl: (path: string) => string;
 }
 

@@ -12,7 +12,6 @@ interface Services {
 /** In live mode only, because nothing is sent about test data. */
 const member: Access = { role: ["owner", "developer", "dispatcher", "viewer"], mode: "live", scopes: [] };
 
-/** The user who is signed in. */
 export function notifiedUser({ actor, user }: Pick<RequestPrincipal, "actor" | "user">): NotificationUser {
   invariant(actor.id && user, "the access names roles of users");
   return { id: actor.id, role: user.role };

@@ -109,7 +109,7 @@ export async function expiringKeys(on: Queryable, nowMs: number): Promise<Expiri
   return rows.map((row) => ({ ...row, expiresAt: toIsoTime(row.expiresAt) }));
 }
 
-export interface LeasedPost {
+interface LeasedPost {
   readonly id: string;
   readonly userId: string;
   readonly message: string;

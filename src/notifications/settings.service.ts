@@ -17,14 +17,9 @@ export interface NotificationUser {
   readonly role: UserRole;
 }
 
-export interface NotificationChoice {
-  readonly kind: NotificationKind;
-  readonly mail: boolean;
-  readonly webhook: boolean;
-}
-
 /** Without a webhook, the fields of it are null. The URL is a secret: only its host is shown. */
 export type NotificationsView = ReturnType<NotificationService["toView"]>;
+type NotificationChoice = NotificationsView["choices"][number];
 
 export interface NotificationServiceDeps {
   readonly database: Database;
@@ -131,7 +126,7 @@ export async function recordPost(
   userId: string,
   { delivered, answer }: PostResult,
 ): Promise<void> {
-  const outcome = delivered ? [null, null] : [answer, new Date()];
-  const [webhookFailure, webhookFailedAt] = outcome as [string | null, Date | null];
-  await on.em().nativeUpdate(NotificationSettings, { user: userId }, { webhookFailure, webhookFailedAt });
+  const failure = { webhookFailure: answer, webhookFailedAt: new Date() };
+  const outcome = delivered ? { webhookFailure: null, webhookFailedAt: null } : failure;
+  await on.em().nativeUpdate(NotificationSettings, { user: userId }, outcome);
 }

@@ -10,7 +10,7 @@ import { Notification } from "./entity.ts";
 import { DELIVERY_ROLES, rolesByKind } from "./kinds.ts";
 import { type DeliveryCounts, digestMessage, keyMessage, lateMessage } from "./messages.ts";
 import type { NotificationEvent, Notify } from "./notify.ts";
-import { type DueMorning, dueMornings, expiringKeys, type LeasedPost, leasePost } from "./recipients.sql.ts";
+import { type DueMorning, dueMornings, expiringKeys, leasePost } from "./recipients.sql.ts";
 import { recordPost } from "./settings.service.ts";
 import type { WebhookPoster } from "./webhook.ts";
 
@@ -54,12 +54,14 @@ export class NotificationWorker {
     const { database, clock, pageUrl } = this.#deps;
     for (const key of await expiringKeys(database, clock.now())) {
       const { organizationId } = key;
+      const id = `${toTypedId("key", key.id)} ${key.expiresAt}`;
       const event = {
         organizationId,
         kind: "key_expiring",
-        key: `${toTypedId("key", key.id)} ${key.expiresAt}`,
+        key: id,
+        message: keyMessage(key, pageUrl),
       } as const;
-      await this.#send(key, async () => [{ ...event, message: keyMessage(key, pageUrl) }]);
+      await this.#send(key, async () => [event]);
     }
     const expired = { createdAt: { $lt: new Date(clock.now() - RETENTION_MS) } };
     await database.em().nativeDelete(Notification, expired);
@@ -116,20 +118,15 @@ export class NotificationWorker {
   }
 
   async #postDue(): Promise<void> {
-    for (;;) {
-      const post = await leasePost(this.#deps.database, LEASE_MS);
-      if (post === null) return;
-      await this.#post(post);
-    }
-  }
-
-  async #post({ id, userId, message, attempts, webhookUrl }: LeasedPost): Promise<void> {
     const { database, poster } = this.#deps;
-    const result = await poster.post(userId, webhookUrl, message);
-    const delayMs = result.delivered ? undefined : RETRY_DELAYS_MS[attempts - 1];
-    const next =
-      delayMs === undefined ? { message: null, dueAt: null } : { dueAt: new Date(Date.now() + delayMs) };
-    await database.em().nativeUpdate(Notification, { id, attempts }, next);
-    await recordPost(database, userId, result);
+    for (let post = await leasePost(database, LEASE_MS); post; post = await leasePost(database, LEASE_MS)) {
+      const { id, userId, message, attempts, webhookUrl } = post;
+      const result = await poster.post(userId, webhookUrl, message);
+      const delayMs = result.delivered ? undefined : RETRY_DELAYS_MS[attempts - 1];
+      const next =
+        delayMs === undefined ? { message: null, dueAt: null } : { dueAt: new Date(Date.now() + delayMs) };
+      await database.em().nativeUpdate(Notification, { id, attempts }, next);
+      await recordPost(database, userId, result);
+    }
   }
 }

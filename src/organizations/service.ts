@@ -1,9 +1,5 @@
 /** Creates, lists and finds organisations, for operators. */
-import {
-  UniqueConstraintViolationException,
-  type EntityManager,
-  type QueryResult,
-} from "@mikro-orm/postgresql";
+import type { EntityManager, QueryResult } from "@mikro-orm/postgresql";
 import type { Database, Reader } from "../core/postgres/database.ts";
 import { AppError } from "../core/errors.ts";
 import { fromTypedId, newUuid } from "../core/ids.ts";
@@ -21,16 +17,10 @@ export class OrganizationService {
   async create({ name, type }: { name: string; type: OrganizationType }): Promise<Organization> {
     if (name.trim() === "") throw new AppError("BadRequestException", "The name must not be empty");
     const em = this.#database.em();
-    const organization = em.create(Organization, { id: newUuid(), name, type, createdAt: new Date() });
-    try {
-      await em.persist(organization).flush();
-    } catch (error) {
-      if (!(error instanceof UniqueConstraintViolationException)) throw error;
-      throw new AppError("ConflictException", `An organisation named "${name}" already exists`, {
-        cause: error,
-      });
-    }
-    return organization;
+    const id = await insertOrganization(em, { name, type });
+    if (id === null)
+      throw new AppError("ConflictException", `An organisation named "${name}" already exists`);
+    return await em.findOneOrFail(Organization, { id });
   }
 
   /** Live organisations only. */

@@ -29,11 +29,16 @@ export const isFailingSql = raw(`endpoint.deleted_at is null
 type ActivityRow = Omit<OrganizationActivity, "requests"> &
   OrganizationActivity["requests"] & { readonly id: string };
 
-/** Returns the activity of organisations by UUID, in one statement of index scans. */
+/** The sums of rows of `request_usage`. */
+export const requestSums =
+  raw(`coalesce(sum(succeeded), 0)::float8 as succeeded, coalesce(sum(refused), 0)::float8 as refused,
+  coalesce(sum(limited), 0)::float8 as limited, coalesce(sum(failed), 0)::float8 as failed`);
+
+/** Returns the activity of each existing organisation of `organizationIds` (UUIDs), in one statement of index scans. */
 export async function activitiesOf(
   database: Queryable,
   organizationIds: readonly string[],
-): Promise<ReadonlyMap<string, OrganizationActivity>> {
+): Promise<(OrganizationActivity & { readonly id: string })[]> {
   const rows = await database.query<ActivityRow>(sql`
     select partner.id, "lastRequestAt", "lastSeenAt", succeeded, refused, limited, failed, "failingEndpoints"
     from unnest(${[...organizationIds]}::uuid[]) partner (id)
@@ -45,23 +50,17 @@ export async function activitiesOf(
       select max(last_seen_at) as "lastSeenAt" from user_account where organization_id = partner.id
     ) member
     cross join lateral (
-      select coalesce(sum(succeeded), 0)::float8 as succeeded, coalesce(sum(refused), 0)::float8 as refused,
-        coalesce(sum(limited), 0)::float8 as limited, coalesce(sum(failed), 0)::float8 as failed
-      from request_usage where organization_id = partner.id and day > (now() at time zone 'UTC')::date - 7
+      select ${requestSums} from request_usage where organization_id = partner.id and day > (now() at time zone 'UTC')::date - 7
     ) usage
     cross join lateral (
       select count(*)::int as "failingEndpoints" from webhook_endpoint endpoint
       where endpoint.organization_id = partner.id and ${isFailingSql}
     ) endpoint`);
-  return new Map(
-    rows.map(({ id, lastRequestAt, lastSeenAt, failingEndpoints, ...requests }) => [
-      id,
-      {
-        lastRequestAt: lastRequestAt && toIsoTime(lastRequestAt),
-        lastSeenAt: lastSeenAt && toIsoTime(lastSeenAt),
-        failingEndpoints,
-        requests,
-      },
-    ]),
-  );
+  return rows.map(({ id, lastRequestAt, lastSeenAt, failingEndpoints, ...requests }) => ({
+    id,
+    lastRequestAt: lastRequestAt && toIsoTime(lastRequestAt),
+    lastSeenAt: lastSeenAt && toIsoTime(lastSeenAt),
+    failingEndpoints,
+    requests,
+  }));
 }

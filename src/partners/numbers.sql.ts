@@ -5,7 +5,7 @@ import { counterRowsSql, lateSql } from "../jobs/api.ts";
 import { MAX_ACTIVE_KEYS } from "../api-keys/api.ts";
 import { MAX_PENDING_INVITATIONS } from "../accounts/api.ts";
 import { MAX_ENDPOINTS } from "../webhooks/api.ts";
-import type { RequestNumbers } from "./activity.sql.ts";
+import { type RequestNumbers, requestSums } from "./activity.sql.ts";
 
 /** More late jobs are not counted. */
 const MAX_LATE = 10_000;
@@ -50,10 +50,7 @@ export async function numbersOf(database: Queryable, id: string): Promise<Organi
         'limited', limited, 'failed', failed))
       from (values ('week', ${USAGE_DAYS.week}::int), ('month', ${USAGE_DAYS.month}::int)) periods (period, days)
       cross join lateral (
-        select coalesce(sum(succeeded), 0) as succeeded, coalesce(sum(refused), 0) as refused,
-          coalesce(sum(limited), 0) as limited, coalesce(sum(failed), 0) as failed
-        from request_usage
-        where organization_id = ${id}::uuid and day > (now() at time zone 'UTC')::date - days) usage
+        select ${requestSums} from request_usage where organization_id = ${id}::uuid and day > (now() at time zone 'UTC')::date - days) usage
     ) as requests,
     json_build_array(
       json_build_object('name', 'api_keys', 'max', ${MAX_ACTIVE_KEYS}::int, 'used', (

@@ -75,10 +75,8 @@ const loads = {
     return alignByKey(ids, summaries, ({ id }) => id);
   },
   /** Does not check access: resolvers must check it first. */
-  organizationActivities: async ({ database }, ids) => {
-    const activities = await activitiesOf(database, ids);
-    return ids.map((id) => activities.get(id) ?? null);
-  },
+  organizationActivities: async ({ database }, ids) =>
+    alignByKey(ids, await activitiesOf(database, ids), ({ id }) => id),
   /** Does not check access: resolvers must check it first. */
   organizationNumbers: ({ database }, ids) => Promise.all(ids.map((id) => numbersOf(database, id))),
   events: async ({ principal, database }, ids) =>
