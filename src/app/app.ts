@@ -1,5 +1,5 @@
 /** The composition root: creates every service once, from the configuration. */
-import { type ApiKeyService, createKeyVerifier } from "../api-keys/api.ts";
+import { type ApiKeyService, KeyVerifier } from "../api-keys/api.ts";
 import { createMemoryStore, createPostgresStore, type RateLimits } from "../rate-limits/api.ts";
 import type { AccountServices, MembershipServices } from "../accounts/api.ts";
 import { createServerHandle } from "./http-server.ts";
@@ -82,7 +82,7 @@ export async function createApp(config: Config, deps: AppDeps, overrides: AppOve
   const session = { lock_timeout: String(lockTimeoutMs) };
   const database = opened.use(await openDatabase({ url: databaseUrl, poolSize, entities, session }));
   const context = createContext(config, { ...deps, database }, overrides);
-  const verifier = opened.use(createKeyVerifier(context));
+  const verifier = opened.use(new KeyVerifier(context));
   opened.use(startBackgroundTasks(context, verifier));
   const replicas = opened.use(await openReplicaReaders(context));
   const scheduler = createScheduler({ mongo, ...context });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { KeyRequest } from "../../../src/api-keys/input.ts";
 import type { NewKey } from "../../../src/api-keys/changes.ts";
 import { ApiKeyService, keysByIds, MAX_LISTED_KEYS } from "../../../src/api-keys/service.ts";
-import { type ApiKeyPrincipal, createKeyVerifier, type KeyVerifier } from "../../../src/api-keys/verifier.ts";
+import { type ApiKeyPrincipal, KeyVerifier } from "../../../src/api-keys/verifier.ts";
 import { entities } from "../../../src/app/entities.ts";
 import { OrganizationService } from "../../../src/organizations/service.ts";
 import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
@@ -25,7 +25,7 @@ beforeAll(async () => {
   const { url } = resources.use(await createTestDatabase());
   database = resources.use(await openDatabase({ url, poolSize: 6, entities }));
   keys = new ApiKeyService({ database, clock });
-  verifier = resources.use(createKeyVerifier({ database, clock }));
+  verifier = resources.use(new KeyVerifier({ database, clock }));
 });
 afterAll(() => resources.disposeAsync());
 

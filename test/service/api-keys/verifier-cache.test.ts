@@ -4,12 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { ApiKeyService } from "../../../src/api-keys/service.ts";
 import { generateKey } from "../../../src/api-keys/format.ts";
-import {
-  createKeyVerifier,
-  POLL_INTERVAL_MS,
-  unknownKeyRate,
-  type KeyVerifier,
-} from "../../../src/api-keys/verifier.ts";
+import { POLL_INTERVAL_MS, unknownKeyRate, KeyVerifier } from "../../../src/api-keys/verifier.ts";
 import { entities } from "../../../src/app/entities.ts";
 import { OrganizationService } from "../../../src/organizations/service.ts";
 import type { AppError } from "../../../src/core/errors.ts";
@@ -65,7 +60,7 @@ let verifier: KeyVerifier;
 beforeEach(async () => {
   [lookups, isAway, pending] = [0, false, new Set()];
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
-  verifier = createKeyVerifier({ database: watched, clock });
+  verifier = new KeyVerifier({ database: watched, clock });
   onTestFinished(async () => {
     await verifier[Symbol.asyncDispose]();
     vi.useRealTimers();

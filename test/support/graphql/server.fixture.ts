@@ -1,7 +1,7 @@
 /** The HTTP app with a custom GraphQL schema on the database of the shared app, for behaviour that the real resolvers never show. */
 import { makeExecutableSchema } from "@graphql-tools/schema";
 import { ApiKeyService } from "../../../src/api-keys/service.ts";
-import { createKeyVerifier } from "../../../src/api-keys/verifier.ts";
+import { KeyVerifier } from "../../../src/api-keys/verifier.ts";
 import { createMemoryStore } from "../../../src/rate-limits/store.ts";
 import { toConfig } from "../../../src/config/config.ts";
 import { readEnv } from "../../../src/config/env.ts";
@@ -59,7 +59,7 @@ export async function startGraphqlFixture({ typeDefs, resolvers = {}, ...options
   const session = { statement_timeout: String(statementTimeoutMs), plan_cache_mode: "auto" };
   const readDatabase = stack.use(await openDatabase({ url: databaseUrl, poolSize: 2, entities, session }));
   const database = stack.use(await openDatabase({ url: databaseUrl, poolSize: 2, entities }));
-  const verifier = stack.use(createKeyVerifier({ database, clock }));
+  const verifier = stack.use(new KeyVerifier({ database, clock }));
   const log: Record<string, unknown>[] = [];
   const logger = createLogger("info", {
     write: (line) => void log.push(JSON.parse(line) as Record<string, unknown>),
