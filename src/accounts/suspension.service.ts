@@ -1,11 +1,11 @@
 /** Suspends, restores, renames and views organisations, and lets agents import jobs, for operators. */
 import { randomUUID } from "node:crypto";
 import { LockMode, UniqueConstraintViolationException } from "@mikro-orm/postgresql";
-import { setName, setSuspended } from "../api-keys/api.ts";
+import { lockOrganization } from "../api-keys/api.ts";
 import { AppError, badRequest, invariant } from "../core/errors.ts";
 import { fromTypedId } from "../core/ids.ts";
 import { type AuditContext, recordAuditEvent } from "../audit/api.ts";
-import { Organization, User } from "../organizations/api.ts";
+import { Organization, testNameOf, User } from "../organizations/api.ts";
 import type { AccountContext } from "./context.ts";
 import { UserSession } from "./sessions/entity.ts";
 
@@ -37,10 +37,13 @@ export class SuspensionService {
   async rename(context: AuditContext, typedId: string, name: string): Promise<Organization> {
     const organizationId = toUuid(typedId);
     const rename = this.#context.database.transactional(async (em, tx) => {
-      const from = await setName(tx, { organizationId, name });
-      const event = { action: "organization.renamed", subject: typedId, details: { from, to: name } };
-      if (from !== name) await recordAuditEvent(em, { ...context, ...event, organizationId });
-      return await em.findOneOrFail(Organization, { id: organizationId });
+      const [live, ...tests] = await lockOrganization(tx, organizationId);
+      const details = { from: live.name, to: name };
+      live.name = name;
+      for (const test of tests) test.name = testNameOf(live, test.type);
+      const event = { action: "organization.renamed", subject: typedId, details };
+      if (details.from !== name) await recordAuditEvent(em, { ...context, ...event, organizationId });
+      return live;
     });
     return await rename.catch((error: unknown) => {
       if (!(error instanceof UniqueConstraintViolationException)) throw error;
@@ -95,7 +98,10 @@ export class SuspensionService {
     const { database, clock } = this.#context;
     const organizationId = toUuid(typedId);
     return await database.transactional(async (em, tx) => {
-      const isChanged = await setSuspended(tx, { organizationId, suspended, nowMs: clock.now() });
+      const [live, ...tests] = await lockOrganization(tx, organizationId);
+      const isChanged = Boolean(live.suspendedAt) !== suspended;
+      const suspendedAt = suspended ? new Date(clock.now()) : null;
+      if (isChanged) for (const each of [live, ...tests]) each.suspendedAt = suspendedAt;
       const action = suspended ? "organization.suspended" : "organization.restored";
       // A session from before the suspension may be compromised. Until now the member read why it was rejected.
       if (isChanged && !suspended) {
@@ -105,7 +111,7 @@ export class SuspensionService {
       }
       if (isChanged)
         await recordAuditEvent(em, { ...context, action, organizationId, subject: typedId, details });
-      return await em.findOneOrFail(Organization, { id: organizationId });
+      return live;
     });
   }
 }

@@ -1,6 +1,6 @@
 /** Sets the time zone in which the days of an organisation begin and end. */
 import { raw } from "@mikro-orm/postgresql";
-import { setTimeZone } from "../api-keys/api.ts";
+import { lockOrganization } from "../api-keys/api.ts";
 import { type AuditContext, recordAuditEvent } from "../audit/api.ts";
 import { badRequest } from "../core/errors.ts";
 import { toTypedId } from "../core/ids.ts";
@@ -27,7 +27,9 @@ export class TimeZoneService {
     if (!(await this.#isKnown(organizationId, timeZone)))
       throw badRequest([{ location: "body", field: "timeZone", ...UNKNOWN }]);
     return await database.transactional(async (em, tx) => {
-      const former = await setTimeZone(tx, { organizationId, timeZone });
+      const [live, ...tests] = await lockOrganization(tx, organizationId);
+      const former = live.timeZone;
+      for (const each of [live, ...tests]) each.timeZone = timeZone;
       if (former !== timeZone)
         await recordAuditEvent(em, {
           ...context,
@@ -36,7 +38,7 @@ export class TimeZoneService {
           subject: toTypedId("org", organizationId),
           details: { from: former, to: timeZone },
         });
-      return await em.findOneOrFail(Organization, { id: organizationId });
+      return live;
     });
   }
   /** PostgreSQL's list of time zones is not that of Node. */

@@ -1,5 +1,5 @@
 /** The exports of this feature: other features and the adapters import only from here. */
-export { changeKeys, purgeEndedKeys, setName, setSuspended, setTimeZone } from "./changes.ts";
+export { changeKeys, lockOrganization, purgeEndedKeys } from "./changes.ts";
 export { AccessRevision, ApiKey, type Scope, scopes } from "./entity.ts";
 export { type ApiKeyView, toApiKeyView } from "./view.ts";
 export { ApiKeyService, keysByIds, MAX_ACTIVE_KEYS } from "./service.ts";

@@ -2,7 +2,7 @@
 import { LockMode, raw, type EntityManager, type FilterQuery } from "@mikro-orm/postgresql";
 import type { AuditSource } from "../audit/api.ts";
 import type { AccessChange, RecordAccessChange } from "../mail/api.ts";
-import { modeOf, Organization, partnerIdOf, testNameOf } from "../organizations/api.ts";
+import { modeOf, Organization, partnerIdOf } from "../organizations/api.ts";
 import { parseCidr } from "../core/cidr.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Database } from "../core/postgres/database.ts";
@@ -231,44 +231,10 @@ export async function getKey(em: EntityManager, where: FilterQuery<ApiKey>): Pro
 }
 
 /**
- * Suspends or restores an organisation and its test organisations in the caller's transaction. Returns false if nothing
- * changed. Throws NotFoundException, also for a test organisation. Keep the transaction short, as it holds the access lock.
+ * Locks and returns a live organisation and its test organisations, to change what their keys remember: every process reads the keys
+ * again. Throws NotFoundException, also for a test organisation. Keep the transaction short, as it holds the access lock.
  */
-export async function setSuspended(
-  tx: Transaction,
-  { organizationId, suspended, nowMs }: { organizationId: string; suspended: boolean; nowMs: number },
-): Promise<boolean> {
-  const [live, ...tests] = await lockOrganization(tx, organizationId);
-  if (Boolean(live.suspendedAt) === suspended) return false;
-  for (const each of [live, ...tests]) each.suspendedAt = suspended ? new Date(nowMs) : null;
-  return true;
-}
-
-/** As `setSuspended`, for the time zone. Returns the former one. */
-export async function setTimeZone(
-  tx: Transaction,
-  { organizationId, timeZone }: { organizationId: string; timeZone: string },
-): Promise<string> {
-  const [live, ...tests] = await lockOrganization(tx, organizationId);
-  const former = live.timeZone;
-  for (const each of [live, ...tests]) each.timeZone = timeZone;
-  return former;
-}
-
-/** As `setTimeZone`, for the name: test organisations have a name made from it. */
-export async function setName(
-  tx: Transaction,
-  { organizationId, name }: { organizationId: string; name: string },
-): Promise<string> {
-  const [live, ...tests] = await lockOrganization(tx, organizationId);
-  const former = live.name;
-  live.name = name;
-  for (const test of tests) test.name = testNameOf(live, test.type);
-  return former;
-}
-
-/** Returns the live organisation and its test organisations. Every process reads their keys again. */
-async function lockOrganization(
+export async function lockOrganization(
   tx: Transaction,
   id: string,
 ): Promise<readonly [Organization, ...Organization[]]> {

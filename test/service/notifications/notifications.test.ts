@@ -2,7 +2,7 @@
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { createDataServices } from "../../../src/app/data-services.ts";
 import { entities } from "../../../src/app/entities.ts";
-import { setSuspended } from "../../../src/api-keys/api.ts";
+import { suspend } from "../../support/app/suspend.ts";
 import { createLogger } from "../../../src/core/logger.ts";
 import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
 import { raw, sql } from "../../../src/core/postgres/sql.ts";
@@ -209,9 +209,7 @@ describe("each notification", () => {
     await expiringKey();
     const all: NotificationKind[] = ["late_jobs", "weekly_digest", "key_expiring"];
     const owner = await user("owner", { mail: all, webhook: all });
-    await app.database.transaction((tx) =>
-      setSuspended(tx, { organizationId: agent.id, suspended: true, nowMs: clock.now() }),
-    );
+    await suspend(app.database, agent.id);
     await sweep(MONDAY);
     await processes[0]?.remind();
     expect([await mailsTo(owner), posts()]).toEqual([[], []]);
