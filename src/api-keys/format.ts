@@ -19,10 +19,7 @@ export interface GeneratedKey {
 }
 
 export function generateKey(mode: OrganizationMode = "live"): GeneratedKey {
-  const digits = BigInt(`0x${randomBytes(8).toString("hex")}`)
-    .toString(36)
-    .slice(-8)
-    .padStart(8, "0");
+  const digits = randomBytes(8).readBigUInt64BE().toString(36).slice(-8).padStart(8, "0");
   const prefix = `wmk_${mode === "test" ? "test_" : ""}${digits}`;
   const body = `${prefix}_${randomBytes(32).toString("base64url")}`;
   const text = body + checksumOf(body);

@@ -1,13 +1,9 @@
 /** Sends one notification to the users of an organisation who want it: queues their mails and their webhook messages. */
 import { composeMail, type MailContent, type MailService } from "../mail/api.ts";
 import type { Transaction } from "../core/postgres/transaction.ts";
-import type { UserRole } from "../organizations/api.ts";
-import { rolesByKind } from "./kinds.ts";
 import { type Claim, claim } from "./recipients.sql.ts";
 
-export interface NotificationEvent extends Omit<Claim, "roles" | "text"> {
-  /** Default: all roles that may choose the kind. */
-  readonly roles?: readonly UserRole[];
+export interface NotificationEvent extends Claim {
   /** Null: nothing is sent, now or later. */
   readonly message: NotificationMessage | null;
 }
@@ -31,9 +27,9 @@ export interface NotifyDeps {
 export const SETTINGS_PAGE = "/notifications";
 
 export function createNotify({ mails, pageUrl }: NotifyDeps): Notify {
-  return async (tx, { message, roles, ...event }) => {
+  return async (tx, { message, ...event }) => {
     const text = message && [message.title, ...message.paragraphs, message.action.url].join("\n");
-    const emails = await claim(tx, { ...event, roles: roles ?? rolesByKind[event.kind], text });
+    const emails = await claim(tx, event, text);
     if (message === null) return;
     const { mailKind, ...content } = message;
     for (const email of emails)

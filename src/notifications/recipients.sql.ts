@@ -24,18 +24,18 @@ export interface Claim {
   readonly kind: NotificationKind;
   /** A user gets one notification of a kind and key. */
   readonly key: string;
-  readonly roles: readonly UserRole[];
-  /** The text for webhooks; null: nothing is sent. */
-  readonly text: string | null;
+  /** Default: all roles that may choose the kind. */
+  readonly roles?: readonly UserRole[];
 }
 
 /**
  * Records that the organisation's recipients get the notification, queues it for their webhooks, and returns the e-mail addresses of
- * those who get a mail. A user who got it before is left out.
+ * those who get a mail. A user who got it before is left out. Without `text` webhooks get nothing.
  */
 export async function claim(
   on: Queryable,
-  { organizationId, kind, key, roles, text }: Claim,
+  { organizationId, kind, key, roles = rolesByKind[kind] }: Claim,
+  text: string | null,
 ): Promise<string[]> {
   const value = sql`${kind}::text`;
   const rows = await on.query<{ email: string }>(sql`

@@ -68,15 +68,9 @@ export function testNameOf(live: Pick<Organization, "name" | "type">, type: Orga
 }
 
 /** Returns the UUID of the partner of an organisation: its live organisation, or itself. */
-export const partnerIdOf = ({
-  id,
-  liveOrganization,
-}: Pick<Organization, "id" | "liveOrganization">): string => liveOrganization ?? id;
+export const partnerIdOf = ({ id, liveOrganization }: Organization): string => liveOrganization ?? id;
 
 /** True if the test organisations of a live one (a uuid) exist. */
 export async function hasTestOrganizations(reader: Reader, liveOrganizationId: string): Promise<boolean> {
-  const organization = await reader
-    .em()
-    .findOne(Organization, { liveOrganization: liveOrganizationId }, { fields: ["id"] });
-  return organization !== null;
+  return (await reader.em().count(Organization, { liveOrganization: liveOrganizationId })) > 0;
 }
