@@ -20,7 +20,3 @@ export const DELIVERY_ROLES: readonly UserRole[] = userRoles.filter((role) =>
 
 /** Sent by e-mail to owners who have chosen nothing. */
 export const OWNER_DEFAULTS: readonly NotificationKind[] = ["endpoint_failing", "key_expiring"];
-
-export function kindsOf(role: UserRole): NotificationKind[] {
-  return notificationKinds.filter((kind) => rolesByKind[kind].includes(role));
-}

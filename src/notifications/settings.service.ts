@@ -7,7 +7,7 @@ import type { Database, Reader } from "../core/postgres/database.ts";
 import type { SecretBox } from "../core/secret-box.ts";
 import { User, type UserRole } from "../organizations/api.ts";
 import { NotificationSettings, webhookContext } from "./entity.ts";
-import { kindsOf, type NotificationKind, OWNER_DEFAULTS, rolesByKind } from "./kinds.ts";
+import { type NotificationKind, notificationKinds, OWNER_DEFAULTS, rolesByKind } from "./kinds.ts";
 import { SETTINGS_PAGE } from "./notify.ts";
 import type { PostResult, WebhookPoster } from "./webhook.ts";
 
@@ -95,11 +95,13 @@ export class NotificationService {
     const sealed = settings?.webhookUrl ?? null;
     const url = sealed && this.#deps.poster.openUrl(id, sealed);
     return {
-      choices: kindsOf(role).map((kind) => ({
-        kind,
-        mail: mail.includes(kind),
-        webhook: webhook.includes(kind),
-      })),
+      choices: notificationKinds
+        .filter((kind) => rolesByKind[kind].includes(role))
+        .map((kind) => ({
+          kind,
+          mail: mail.includes(kind),
+          webhook: webhook.includes(kind),
+        })),
       webhookHost: url ? new URL(url).host : sealed && "unknown",
       webhookFailure: settings?.webhookFailure ?? null,
       webhookFailedAt: settings?.webhookFailedAt?.toISOString() ?? null,

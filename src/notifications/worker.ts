@@ -45,7 +45,7 @@ export class NotificationWorker {
   async sweep(): Promise<void> {
     const { database, clock } = this.#deps;
     for (const due of await dueMornings(database, clock.now()))
-      await this.#send(due, () => this.#eventsOf(due));
+      await this.#send(due.organizationId, () => this.#eventsOf(due));
     await Promise.all(Array.from({ length: CONCURRENT_POSTS }, () => this.#postDue()));
   }
 
@@ -61,17 +61,14 @@ export class NotificationWorker {
         key: id,
         message: keyMessage(key, pageUrl),
       } as const;
-      await this.#send(key, async () => [event]);
+      await this.#send(organizationId, async () => [event]);
     }
     const expired = { createdAt: { $lt: new Date(clock.now() - RETENTION_MS) } };
     await database.em().nativeDelete(Notification, expired);
   }
 
   /** A failure is logged, so that the others are sent. The next sweep tries again. */
-  async #send(
-    { organizationId }: { readonly organizationId: string },
-    readEvents: () => Promise<NotificationEvent[]>,
-  ): Promise<void> {
+  async #send(organizationId: string, readEvents: () => Promise<NotificationEvent[]>): Promise<void> {
     const { database, notify, logger } = this.#deps;
     try {
       const events = await readEvents();

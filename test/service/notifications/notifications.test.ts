@@ -7,7 +7,7 @@ import { createLogger } from "../../../src/core/logger.ts";
 import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
 import { raw, sql } from "../../../src/core/postgres/sql.ts";
 import { MailService } from "../../../src/mail/service.ts";
-import { kindsOf, type NotificationKind } from "../../../src/notifications/kinds.ts";
+import type { NotificationKind } from "../../../src/notifications/kinds.ts";
 import {
   createNotify,
   NotificationService,
@@ -81,7 +81,7 @@ async function user(role: UserRole, choices: Partial<Record<"mail" | "webhook", 
   const created = await createTestUser(app, { organizationId: agent.id, role });
   const notified = { id: created.id, role };
   const { mail = [], webhook = [] } = choices;
-  const wanted = kindsOf(role).map((kind) => ({
+  const wanted = (await settings.view(notified)).choices.map(({ kind }) => ({
     kind,
     mail: mail.includes(kind),
     webhook: webhook.includes(kind),
