@@ -6,7 +6,7 @@ import { modeOf, Organization, partnerIdOf } from "../organizations/api.ts";
 import { parseCidr } from "../core/cidr.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Database } from "../core/postgres/database.ts";
-import type { Transaction } from "../core/postgres/transaction.ts";
+import type { InTransaction, Transaction } from "../core/postgres/transaction.ts";
 import { AppError, badRequest, problemIn } from "../core/errors.ts";
 import { newUuid, toTypedId } from "../core/ids.ts";
 import type { Actor } from "../core/principal.ts";
@@ -66,14 +66,13 @@ export interface KeyDeps {
 
 /**
  * Runs `change` in a transaction that holds the access lock: until it ends, no other transaction can change keys. Every process
- * rejects revoked keys within a second. `joined`: the caller's transaction; absent: a new one.
+ * rejects revoked keys within a second.
  */
 export function changeKeys<T>(
-  deps: KeyDeps,
+  deps: KeyDeps & InTransaction,
   change: (keys: KeyChanges) => Promise<T>,
-  joined?: Transaction,
 ): Promise<T> {
-  return deps.database.transactionalIn(joined, async (em, tx) => {
+  return deps.database.transactionalIn(deps.tx, async (em, tx) => {
     await lockAccess(em);
     return await change(new KeyChanges(deps, tx));
   });

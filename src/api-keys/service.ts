@@ -92,7 +92,7 @@ export class ApiKeyService {
     const { clock } = this.#deps;
     if (principal.organizationId === null || request.mode !== "test")
       requireFreshAuthentication(principal, clock.now());
-    const create = async (keys: KeyChanges): Promise<IssuedKey> => {
+    return await changeKeys({ ...this.#deps, tx }, async (keys) => {
       const grantor = await loadGrantor(keys.em, clock, principal);
       const organizationId = await resolveOrganization(keys.em, principal, request);
       const grant = {
@@ -110,8 +110,7 @@ export class ApiKeyService {
         { organizationId, name, ...grant, rateLimits, createdBy: grantor.typedId },
         principal,
       );
-    };
-    return await changeKeys(this.#deps, create, tx);
+    });
   }
 
   /** Returns a new key with the old one's rights. The old one stays valid for `graceHours` (0 to 24). */
@@ -122,7 +121,7 @@ export class ApiKeyService {
     tx?: Transaction,
   ): Promise<IssuedKey> {
     const { clock } = this.#deps;
-    const rotate = async (keys: KeyChanges): Promise<IssuedKey> => {
+    return await changeKeys({ ...this.#deps, tx }, async (keys) => {
       const grantor = await loadGrantor(keys.em, clock, principal);
       const old = await getKey(keys.em, { $and: [{ id }, visibleKeys(principal)] });
       // The principal receives the new key's secret, so they must have all of its rights.
@@ -130,8 +129,7 @@ export class ApiKeyService {
       const organizationId = old.organization?.id ?? null;
       await assertKeyQuota(keys, clock.now(), { organizationId, freed: graceHours === 0 ? 1 : 0 });
       return await keys.replace(old, { graceHours, createdBy: grantor.typedId }, principal);
-    };
-    return await changeKeys(this.#deps, rotate, tx);
+    });
   }
 
   /** Every process rejects the key within a second. Idempotent. `includeCreatedKeys`: revoke the keys created with it, too. */
