@@ -99,18 +99,16 @@ export class SuspensionService {
     const organizationId = toUuid(typedId);
     return await database.transactional(async (em, tx) => {
       const [live, ...tests] = await lockOrganization(tx, organizationId);
-      const isChanged = Boolean(live.suspendedAt) !== suspended;
-      const suspendedAt = suspended ? new Date(clock.now()) : null;
-      if (isChanged) for (const each of [live, ...tests]) each.suspendedAt = suspendedAt;
+      if (Boolean(live.suspendedAt) === suspended) return live;
+      for (const each of [live, ...tests]) each.suspendedAt = suspended ? new Date(clock.now()) : null;
       const action = suspended ? "organization.suspended" : "organization.restored";
       // A session from before the suspension may be compromised. Until now the member read why it was rejected.
-      if (isChanged && !suspended) {
+      if (!suspended) {
         const members = { organization: organizationId };
         await em.nativeUpdate(User, members, { epoch: randomUUID() });
         await em.nativeDelete(UserSession, { user: members });
       }
-      if (isChanged)
-        await recordAuditEvent(em, { ...context, action, organizationId, subject: typedId, details });
+      await recordAuditEvent(em, { ...context, action, organizationId, subject: typedId, details });
       return live;
     });
   }

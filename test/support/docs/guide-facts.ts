@@ -55,7 +55,7 @@ const concurrencyOfClients = [
   count(numberIn("clients/python/waymark_client/_client.py", /^MAX_CONCURRENT_REQUESTS = (\d+)$/m)),
 ];
 
-const keyRotationHours = valueOf("api-keys/grant#GRACE_HOURS.max");
+const keyRotationHours = valueOf("api-keys/changes#GRACE_HOURS.max");
 
 /** Shared with the operator pages. */
 export const periods = {
@@ -113,8 +113,8 @@ const guide = factsOf("docs/guide/", {
   },
   "api-keys.md": {
     "List keys": [duration("api-keys/service#ENDED_KEYS_LISTED_MS")],
-    "Create a key > name": [count("api-keys/grant#MAX_NAME_LENGTH")],
-    "Create a key > cidrs": [count("api-keys/grant#MAX_CIDRS")],
+    "Create a key > name": [count("api-keys/input#MAX_NAME_LENGTH")],
+    "Create a key > cidrs": [count("api-keys/input#MAX_CIDRS")],
     "Replace a key": [count(keyRotationHours)],
     "Revoke a key": [periods.keyRevocation],
     "What a key may do": [activeKeys],
