@@ -1,7 +1,4 @@
-/**
- * Reads the API key of a REST or GraphQL request from `x-api-key` or `Authorization: Bearer`, and verifies its secret, expiry,
- * suspension and allowed IP addresses. Keys are cached in memory.
- */
+/** Verifies the API keys of requests: their secret, expiry, suspension and allowed IP addresses. */
 import { timingSafeEqual } from "node:crypto";
 import { createCidrMatcher } from "../core/cidr.ts";
 import type { Clock } from "../core/clock.ts";
