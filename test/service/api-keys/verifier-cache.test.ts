@@ -50,7 +50,7 @@ async function advance(ms: number): Promise<void> {
     await vi.advanceTimersByTimeAsync(Math.min(leftMs, POLL_INTERVAL_MS));
     do {
       await Promise.all(pending);
-      // The poll goes on after its statement.
+      // The poll continues after its statement.
       await setImmediate();
     } while (pending.size > 0);
   }
