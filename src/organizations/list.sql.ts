@@ -1,5 +1,6 @@
 /** Lists organisations by name. */
 import { idCursor } from "../core/cursor.ts";
+import { invalidArgument } from "../core/errors.ts";
 import type { Queryable } from "../core/postgres/database.ts";
 import type { Page, PageRequest } from "../core/postgres/list-page.ts";
 import { raw, sql } from "../core/postgres/sql.ts";
@@ -17,12 +18,14 @@ export interface OrganizationListOptions extends PageRequest {
 
 /**
  * Returns one page of all live organisations, ordered by name, and the number of matching organisations; null without
- * `include.total`. For operators.
+ * `include.total`. For operators. Throws BadRequestException for a search text that PostgreSQL cannot compare.
  */
 export async function listOrganizations(
   database: Queryable,
   { search, limit, after, include }: OrganizationListOptions,
 ): Promise<Page<OrganizationRow> & { total: number | null }> {
+  if (search !== null && (search.includes("\0") || !search.isWellFormed()))
+    throw invalidArgument("search", "must not contain U+0000 or a lone surrogate");
   const matching = search === null ? LIVE : sql`${LIVE} and strpos(lower(name), lower(${search})) > 0`;
   // Looked up by id, as a name can be longer than a cursor may be.
   const isAfter =

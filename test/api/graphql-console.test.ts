@@ -249,6 +249,13 @@ describe("organizations", () => {
     expect(none.organizations).toEqual({ totalCount: 0, nodes: [] });
   });
 
+  it("returns 400 for a search text that PostgreSQL cannot compare", async () => {
+    for (const search of ["a\u0000b", "\ud800"])
+      expect((await operator.graphql(LIST, { search })).errors).toMatchObject([
+        { extensions: { code: "BAD_USER_INPUT", problems: [{ field: "search" }] } },
+      ]);
+  });
+
   it("shows only name and type to others", async () => {
     const contractor = await app.createOrganization("contractor");
     const [number] = await app.createJobs(agent, [{ contractor }]);
