@@ -12,7 +12,6 @@ import type { HistoryPage, HistoryRequest } from "../../events/api.ts";
 import type { JobStatusCode } from "../../jobs/api.ts";
 import { organizationsByIds } from "../../organizations/api.ts";
 import { activitiesOf, numbersOf } from "../../partners/api.ts";
-import { invariant } from "../../core/errors.ts";
 import { toTypedId, type IdPrefix } from "../../core/ids.ts";
 import { alignByKey } from "../../core/postgres/align-by-key.ts";
 import type { Reader } from "../../core/postgres/database.ts";
@@ -42,9 +41,6 @@ interface Source {
   readonly database: Reader;
   readonly services: GraphqlServices;
 }
-
-/** Null: anonymous requests, which load nothing. */
-type AnySource = Omit<Source, "principal"> & { readonly principal: AuthenticatedPrincipal | null };
 
 type Load<Value> = (source: Source, ids: readonly string[]) => Promise<readonly Value[]>;
 
@@ -158,11 +154,11 @@ type Loaded<Name extends LoaderName> = Awaited<ReturnType<(typeof loads)[Name]>>
 
 /** Loads by UUID. Creates each data loader when it is first used: most operations use few. */
 export class Loaders {
-  readonly #source: AnySource;
+  readonly #source: Source;
   readonly #loaders = new Map<string, DataLoader<string, unknown>>();
   #statuses: Promise<ReadonlyMap<string, JobStatusCode>> | null = null;
 
-  constructor(source: AnySource) {
+  constructor(source: Source) {
     this.#source = source;
   }
 
@@ -187,11 +183,7 @@ export class Loaders {
   #loaderOf<Value>(key: string, load: Load<Value>): DataLoader<string, Value> {
     const existing = this.#loaders.get(key);
     if (existing) return existing as DataLoader<string, Value>;
-    const { principal, ...source } = this.#source;
-    invariant(principal, "resolvers authenticate before they load");
-    const loader = new DataLoader<string, Value>((ids) => load({ ...source, principal }, ids), {
-      maxBatchSize: 1_000,
-    });
+    const loader = new DataLoader<string, Value>((ids) => load(this.#source, ids), { maxBatchSize: 1_000 });
     this.#loaders.set(key, loader);
     return loader;
   }

@@ -11,7 +11,6 @@ import {
   takesQuery,
 } from "../../operations/operation.ts";
 import { organizationUuid } from "./arguments.ts";
-import { requirePrincipal } from "./authorize.ts";
 import type { GraphqlContext } from "./context.ts";
 import { keyedMutation, unwrapResponse } from "./keyed-mutation.ts";
 import type { GraphqlServices } from "./services.ts";
@@ -130,7 +129,7 @@ function resolverOf(
 
   return async (_root, args, context) => {
     const { requestId, ipAddress, services, duringExternalCall: external } = context;
-    const principal: RequestPrincipal = { ...requirePrincipal(context), requestId, ipAddress };
+    const principal: RequestPrincipal = { ...context.principal, requestId, ipAddress };
     authorize(operation.access, principal, read(args));
     const raw = read(toInput(args));
     const keyed = keyedMutation(mutationOf(operation), args);

@@ -32,9 +32,9 @@ import { sdlRoutes } from "./sdl.ts";
 import { currentRequest } from "./request-store.ts";
 import { createSubscriptionServer, type SubscriptionServer } from "./subscriptions/websocket-server.ts";
 
-export interface GraphqlAdapterDeps<Context extends BaseContext> {
+export interface GraphqlAdapterDeps {
   schema: GraphQLSchema;
-  makeContext: (request: IncomingOperation) => Context;
+  makeContext: (request: IncomingOperation) => BaseContext;
   verifier: KeyVerifier;
   sessions: SessionVerifier;
   limits: RateLimits | null;
@@ -60,9 +60,7 @@ export interface GraphqlAdapter extends AsyncDisposable {
 
 const PATH = "/graphql";
 
-export async function createGraphqlAdapter<Context extends BaseContext>(
-  deps: GraphqlAdapterDeps<Context>,
-): Promise<GraphqlAdapter> {
+export async function createGraphqlAdapter(deps: GraphqlAdapterDeps): Promise<GraphqlAdapter> {
   const { config, makeContext, verifier, sessions, limits } = deps;
   const { environment, http } = config;
   const isProduction = environment === "production";
@@ -106,13 +104,10 @@ export async function createGraphqlAdapter<Context extends BaseContext>(
   };
 }
 
-function createApolloServer<Context extends BaseContext>(
-  deps: GraphqlAdapterDeps<Context>,
-  errors: ErrorFormatter,
-): ApolloServer<Context> {
+function createApolloServer(deps: GraphqlAdapterDeps, errors: ErrorFormatter): ApolloServer {
   const { config, logger } = deps;
   const { environment } = config;
-  return new ApolloServer<Context>({
+  return new ApolloServer({
     gateway: createGateway({ ...deps, isProduction: environment === "production", errors }),
     nodeEnv: environment,
     logger,

@@ -10,7 +10,6 @@ import { hasTestOrganizations } from "../../../organizations/api.ts";
 import { isTestPrincipal, partnerOf } from "../../../core/principal.ts";
 import { rateLimitsOf } from "../../../rate-limits/api.ts";
 import { readFirstSteps } from "../../../test-mode/api.ts";
-import { requirePrincipal } from "../authorize.ts";
 import type {
   AccountRequestResolvers,
   AuditEntryResolvers,
@@ -40,29 +39,23 @@ import { organizationUuid } from "../arguments.ts";
 import { limits } from "../execution/limits.ts";
 
 export const accountQueries: QueryResolvers = {
-  async members(_root, _args, context) {
-    const principal = requirePrincipal(context);
-    const members = await context.services.members.list(memberGroupOf(principal), context.database);
-    return members.map(toUserNode);
+  async members(_root, _args, { principal, services, database }) {
+    return (await services.members.list(memberGroupOf(principal), database)).map(toUserNode);
   },
-  async invitations(_root, _args, context) {
-    const { organizationId } = requirePrincipal(context);
-    const invitations = await context.services.invitations.list({ organizationId }, context.database);
-    return invitations.map(toInvitationNode);
+  async invitations(_root, _args, { principal, services, database }) {
+    return (await services.invitations.list(principal, database)).map(toInvitationNode);
   },
-  async singleSignOn(_root, _args, context) {
-    return await context.services.sso.view(requirePrincipal(context));
-  },
+  singleSignOn: (_root, _args, { principal, services }) => services.sso.view(principal),
 
-  async accountRequests(_root, { status, ...args }, context, info) {
+  async accountRequests(_root, { status, ...args }, { database }, info) {
     const filter = { statuses: status ?? undefined };
     const hasTotal = selectionOf(info).has("totalCount");
     return await listConnection(args, {
       cursor: accountRequestCursor,
       async list(page) {
         const [listed, total] = await Promise.all([
-          listAccountRequests(context.database, { ...filter, ...page }),
-          hasTotal ? countAccountRequests(context.database, filter) : null,
+          listAccountRequests(database, { ...filter, ...page }),
+          hasTotal ? countAccountRequests(database, filter) : null,
         ]);
         return { ...listed, total };
       },
@@ -70,20 +63,15 @@ export const accountQueries: QueryResolvers = {
     });
   },
 
-  async savedViews(_root, _args, context) {
-    const principal = requirePrincipal(context);
+  async savedViews(_root, _args, { principal, services, database }) {
     invariant(isSessionPrincipal(principal), "the access of the field is a user's");
-    const views = await context.services.views.list(principal, context.database);
-    return views.map(toSavedViewNode);
+    return (await services.views.list(principal, database)).map(toSavedViewNode);
   },
 
-  async notifications(_root, _args, context) {
-    const user = notifiedUser(requirePrincipal(context));
-    return await context.services.notifications.view(user, context.database);
-  },
+  notifications: (_root, _args, { principal, services, database }) =>
+    services.notifications.view(notifiedUser(principal), database),
 
-  async auditLog(_root, { actions, organizationId, ...args }, context) {
-    const reader = requirePrincipal(context);
+  async auditLog(_root, { actions, organizationId, ...args }, { principal, database }) {
     const filter = {
       actions: actions ?? undefined,
       organizationId:
@@ -91,28 +79,25 @@ export const accountQueries: QueryResolvers = {
     };
     return await listConnection(args, {
       cursor: auditCursor,
-      list: (page) => listAuditEntries(context.database, reader, { ...filter, ...page }),
+      list: (page) => listAuditEntries(database, principal, { ...filter, ...page }),
       toNode: toAuditEntryNode,
     });
   },
 
-  async mailOutbox(_root, { status, ...args }, context) {
+  async mailOutbox(_root, { status, ...args }, { services, database }) {
     return await listConnection(args, {
       cursor: mailCursor,
-      list: (page) => context.services.mails.list(context.database, { status: status ?? undefined, ...page }),
+      list: (page) => services.mails.list(database, { status: status ?? undefined, ...page }),
       toNode: (view) => view,
     });
   },
 
-  async apiKeys(_root, { mode }, context) {
-    const principal = requirePrincipal(context);
-    const listed = listedMode(principal, mode);
-    const keys = await context.services.keys.listFor(principal, context.database, listed);
+  async apiKeys(_root, { mode }, { principal, services, database }) {
+    const keys = await services.keys.listFor(principal, database, listedMode(principal, mode));
     return keys.map(toApiKeyView);
   },
 
-  async requestLog(_root, { requestId, status, keyId, ...args }, context) {
-    const principal = requirePrincipal(context);
+  async requestLog(_root, { requestId, status, keyId, ...args }, { principal, services, database }) {
     const filter = {
       requestId: requestId ?? undefined,
       outcome: status ?? undefined,
@@ -120,16 +105,15 @@ export const accountQueries: QueryResolvers = {
     };
     return await listConnection(args, {
       cursor: requestLogCursor,
-      list: (page) => context.services.requests.list(principal, { filter, ...page }, context.database),
+      list: (page) => services.requests.list(principal, { filter, ...page }, database),
       toNode: (view) => view,
     });
   },
 
-  async usage(_root, { days }, context) {
-    return await context.services.requests.usage(requirePrincipal(context), days, context.database);
-  },
+  usage: (_root, { days }, { principal, services, database }) =>
+    services.requests.usage(principal, days, database),
 
-  viewer: (_root, _args, context) => requirePrincipal(context),
+  viewer: (_root, _args, { principal }) => principal,
 };
 
 export const accountRequest: AccountRequestResolvers = {
@@ -150,8 +134,7 @@ export const savedView: SavedViewResolvers = {
 
 export const mail: MailResolvers = {
   /** Links can start a session as the recipient, so API keys get the text without them. */
-  text: ({ text }, _args, context) =>
-    isSessionPrincipal(requirePrincipal(context)) ? text : redactLinks(text),
+  text: ({ text }, _args, { principal }) => (isSessionPrincipal(principal) ? text : redactLinks(text)),
 };
 
 export const viewer: ViewerResolvers = {

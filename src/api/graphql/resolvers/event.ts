@@ -1,6 +1,5 @@
 /** The event feed, and the subscription to new events. */
 import { feedCursor, LATEST, readFeedCursor, type TailRow } from "../../../events/api.ts";
-import { requirePrincipal } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
 import type { JobEventResolvers, QueryResolvers, SubscriptionResolvers } from "../generated/schema-types.ts";
 import { toJobEventNode } from "../nodes.ts";
@@ -8,9 +7,7 @@ import { emptyConnection, pageRequest, readCursor, toConnection } from "../pagin
 import { checkedFilter } from "./job.ts";
 
 export const eventQueries: QueryResolvers = {
-  async events(_root, { types, ...args }, context) {
-    const principal = requirePrincipal(context);
-    const { database, services } = context;
+  async events(_root, { types, ...args }, { principal, database, services }) {
     const page = pageRequest(args);
     if (page.cursor === LATEST)
       return emptyConnection(feedCursor(await services.events.newestPosition(database)));
@@ -36,14 +33,12 @@ export const jobEvent: JobEventResolvers = {
 export const subscriptions: SubscriptionResolvers = {
   jobChanged: {
     async subscribe(_root, { filter, types }, context) {
-      const principal = requirePrincipal(context);
       const query = {
         filter: filter ? await checkedFilter(context, filter) : null,
         types: types ?? [],
       };
-      return await context.services.tail.subscribe(principal, query, context.signal);
+      return await context.services.tail.subscribe(context.principal, query, context.signal);
     },
-    resolve: (row: TailRow, _args: unknown, context: GraphqlContext) =>
-      toJobEventNode(row, requirePrincipal(context)),
+    resolve: (row: TailRow, _args: unknown, { principal }: GraphqlContext) => toJobEventNode(row, principal),
   },
 };

@@ -10,7 +10,7 @@ import type {
   UpdateItem,
 } from "../../../jobs/api.ts";
 import { rootAccess } from "../../../operations/all.ts";
-import { requireAccess, requirePrincipal } from "../authorize.ts";
+import { authorize } from "../../../operations/admit.ts";
 import type {
   BulkJobResultResolvers,
   JobPatch,
@@ -32,8 +32,8 @@ const PATCH_PATH = "patch.";
 
 export const jobMutations: MutationResolvers = {
   async updateJob(_root, { input }, context) {
-    const { jobs, idempotency } = context.services;
-    const principal = requirePrincipal(context);
+    const { principal, services } = context;
+    const { jobs, idempotency } = services;
     const response = await idempotency.runOnce(keyedMutation("updateJob", input), async (tx) => {
       const options = { ...changeContext(context), dryRun: false, path: PATCH_PATH, tx };
       const { result } = await jobs.updateOne(principal, toUpdateItem(input), options);
@@ -46,12 +46,12 @@ export const jobMutations: MutationResolvers = {
     changeInBulk("updateJobs", args, context, async ({ jobs }, options) => {
       const items = args.items.map(toUpdateItem);
       const batch = { ...options, pathOf: () => PATCH_PATH };
-      return (await jobs.updateBatch(requirePrincipal(context), items, batch)).results;
+      return (await jobs.updateBatch(context.principal, items, batch)).results;
     }),
 
   rescheduleJobs: (_root, args, context) =>
     changeInBulk("rescheduleJobs", args, context, ({ jobs }, options) =>
-      jobs.reschedule(requirePrincipal(context), args.items.map(toTarget), args, options),
+      jobs.reschedule(context.principal, args.items.map(toTarget), args, options),
     ),
 
   async createJobs(_root, { items, ...args }, context) {
@@ -91,16 +91,15 @@ export const jobMutations: MutationResolvers = {
   },
 };
 
-function operatorOf(context: GraphqlContext): OperatorPrincipal {
-  const principal = requirePrincipal(context);
+function operatorOf({ principal }: GraphqlContext): OperatorPrincipal {
   invariant(principal.organizationId === null, "the access of the field is an operator's");
   return principal;
 }
 
 /** Returning the job requires `jobs:read`. With `jobs:write` only, a key sees the outcome but not the job. */
 export const updatedJob: Pick<BulkJobResultResolvers & UpdateJobPayloadResolvers, "job"> = {
-  job({ job = null }: { job?: JobNode | null }, _args: unknown, context: GraphqlContext) {
-    if (job !== null) requireAccess(context, rootAccess.job);
+  job({ job = null }: { job?: JobNode | null }, _args: unknown, { principal }: GraphqlContext) {
+    if (job !== null) authorize(rootAccess.job, principal);
     return job;
   },
 };
@@ -145,8 +144,8 @@ function contractorUuid(id: string | null, index: number): string | null {
   return id === null ? null : organizationUuid(`items.${index}.contractorId`, id);
 }
 
-function changeContext(context: GraphqlContext): ChangeContext {
-  return { actor: requirePrincipal(context).actor, requestId: context.requestId };
+function changeContext({ principal, requestId }: GraphqlContext): ChangeContext {
+  return { actor: principal.actor, requestId };
 }
 
 interface BulkArguments {

@@ -1,6 +1,5 @@
 /** Counts and sums of jobs by group, and the numbers of today. */
 import { toTypedId } from "../../../core/ids.ts";
-import { requirePrincipal } from "../authorize.ts";
 import type { JobGroupKey, QueryResolvers } from "../generated/schema-types.ts";
 import { selectionOf } from "../execution/selection.ts";
 import { toOrganizationNode } from "../nodes.ts";
@@ -8,7 +7,7 @@ import { checkedFilter } from "./job.ts";
 
 export const statsQueries: QueryResolvers = {
   async jobStats(_root, { filter, groupBy }, context, info) {
-    const principal = requirePrincipal(context);
+    const { principal, services, readerFor } = context;
     const checked = await checkedFilter(context, filter);
     const stats = selectionOf(info);
     const group = selectionOf(info, stats.get("groups") ?? []);
@@ -18,8 +17,8 @@ export const statsQueries: QueryResolvers = {
       weight: group.has("weight"),
     };
     const request = { filter: checked, groupBy, include };
-    const reader = context.readerFor(principal);
-    const { total, groups, truncated } = await context.services.jobs.stats(principal, request, reader);
+    const { jobs } = services;
+    const { total, groups, truncated } = await jobs.stats(principal, request, readerFor(principal));
     return {
       total,
       truncated,
@@ -29,12 +28,8 @@ export const statsQueries: QueryResolvers = {
       })),
     };
   },
-  async jobsToday(_root, _args, context) {
-    const principal = requirePrincipal(context);
-    const { day, total, contractors } = await context.services.jobs.today(
-      principal,
-      context.readerFor(principal),
-    );
+  async jobsToday(_root, _args, { principal, services, readerFor }) {
+    const { day, total, contractors } = await services.jobs.today(principal, readerFor(principal));
     return {
       day,
       total,

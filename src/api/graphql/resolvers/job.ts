@@ -12,7 +12,6 @@ import {
 } from "../../../jobs/api.ts";
 import { invalidArgument, invariant } from "../../../core/errors.ts";
 import { fromTypedId } from "../../../core/ids.ts";
-import { requirePrincipal } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
 import { parseFilter } from "../parse-filter.ts";
 import type {
@@ -27,9 +26,7 @@ import { nodeSelection, selectionOf } from "../execution/selection.ts";
 import { historyConnection, historyRequest, historySelection } from "./history.ts";
 
 export const jobQueries: QueryResolvers = {
-  async job(_root, { id, markingNumber }, context) {
-    const { services, database } = context;
-    const principal = requirePrincipal(context);
+  async job(_root, { id, markingNumber }, { principal, services, database, loaders }) {
     // An argument that is null counts as absent.
     if ((typeof id === "string") === (typeof markingNumber === "string"))
       throw invalidArgument("", "Give either id or markingNumber");
@@ -38,19 +35,17 @@ export const jobQueries: QueryResolvers = {
       return row ? toJobNode(row) : null;
     }
     const uuid = fromTypedId("job", id as string);
-    return uuid === null ? null : await context.loaders.load("jobs", uuid);
+    return uuid === null ? null : await loaders.load("jobs", uuid);
   },
 
-  async jobsByMarkingNumber(_root, { markingNumbers }, context) {
-    const principal = requirePrincipal(context);
-    const { services, database } = context;
+  async jobsByMarkingNumber(_root, { markingNumbers }, { principal, services, database }) {
     const rows = await services.jobs.findByMarkingNumbers(principal, markingNumbers, database);
     return rows.map((row) => row && toJobNode(row));
   },
 
   /** Loads the page and, if selected, its organisations, histories and total with one SQL statement. */
   async jobs(_root, args, context, info) {
-    const principal = requirePrincipal(context);
+    const { principal } = context;
     const { direction, limit, cursor } = pageRequest(args);
     const order = toJobOrder(args.orderBy);
     const position = readCursor({ direction, cursor }, (text) => readPosition(text, order));
@@ -76,12 +71,10 @@ export const jobQueries: QueryResolvers = {
     return Object.assign(connection, { listedNumbers: numbers });
   },
 
-  async jobStatuses(_root, _args, context) {
-    return [...(await context.loaders.statuses()).values()];
+  async jobStatuses(_root, _args, { loaders }) {
+    return [...(await loaders.statuses()).values()];
   },
-  failureReasons(_root, _args, context) {
-    return context.services.referenceData.failureReasons(context.database);
-  },
+  failureReasons: (_root, _args, { services, database }) => services.referenceData.failureReasons(database),
 };
 
 export const job: JobResolvers = {
@@ -93,12 +86,11 @@ export const job: JobResolvers = {
   agent: ({ row }) => toOrganizationNode({ id: row.agent_id, name: row.agent_name ?? "", type: "agent" }),
   contractor: ({ row: { contractor_id: id, contractor_name: name } }) =>
     id === null ? null : toOrganizationNode({ id, name: name ?? "", type: "contractor" }),
-  history(node, args, context) {
+  history(node, args, { principal, loaders }) {
     const request = historyRequest(args);
-    const principal = requirePrincipal(context);
     if (node.prefetchedHistory && isDeepStrictEqual(node.prefetchedHistory.request, request))
       return historyConnection(node.prefetchedHistory.page, request, principal);
-    const loaded = context.loaders.history(node.row.id, request);
+    const loaded = loaders.history(node.row.id, request);
     return loaded.then((page) => historyConnection(page, request, principal));
   },
 };

@@ -6,7 +6,6 @@ import { fromTypedId, toTypedId } from "../../../core/ids.ts";
 import { organizationsNeedingAttention, storageOf } from "../../../partners/api.ts";
 import { listOrganizations, organizationCursor } from "../../../organizations/api.ts";
 import { rateLimitsOf } from "../../../rate-limits/api.ts";
-import { requirePrincipal } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
 import type {
   OrganizationAttentionResolvers,
@@ -19,7 +18,7 @@ import { listConnection } from "../pagination.ts";
 import { selectionOf } from "../execution/selection.ts";
 
 export const organizationQueries: QueryResolvers = {
-  async organizations(_root, { search, ...args }, context, info) {
+  async organizations(_root, { search, ...args }, { database }, info) {
     const selected = selectionOf(info);
     const include = {
       items: selected.has("nodes") || selected.has("edges") || selected.has("pageInfo"),
@@ -28,15 +27,14 @@ export const organizationQueries: QueryResolvers = {
     const filter = { search: search ?? null, include };
     return await listConnection(args, {
       cursor: organizationCursor,
-      list: (page) => listOrganizations(context.database, { ...filter, ...page }),
+      list: (page) => listOrganizations(database, { ...filter, ...page }),
       toNode: toOrganizationNode,
     });
   },
-  async organizationOverview(_root, { id }, context) {
+  async organizationOverview(_root, { id }, { loaders }) {
     const uuid = fromTypedId("org", id);
-    if (uuid === null || (await context.loaders.load("organizationSummaries", uuid))?.isTest !== false)
-      return null;
-    return await context.loaders.load("organizations", uuid);
+    if (uuid === null || (await loaders.load("organizationSummaries", uuid))?.isTest !== false) return null;
+    return await loaders.load("organizations", uuid);
   },
   organizationsNeedingAttention: (_root, _args, { database }) => organizationsNeedingAttention(database),
 };
@@ -105,10 +103,10 @@ export const organization: OrganizationResolvers = {
 /** Returns null for other organisations, unless the principal is an operator. */
 async function organizationSummaryOf({ id }: OrganizationNode, context: GraphqlContext) {
   const uuid = uuidOf("org", id);
-  const isOwn = requirePrincipal(context).organizationId === uuid;
+  const isOwn = context.principal.organizationId === uuid;
   return isOwn || isOperator(context) ? await context.loaders.load("organizationSummaries", uuid) : null;
 }
 
-function isOperator(context: GraphqlContext): boolean {
-  return requirePrincipal(context).organizationId === null;
+function isOperator({ principal }: GraphqlContext): boolean {
+  return principal.organizationId === null;
 }

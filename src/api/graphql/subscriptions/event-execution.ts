@@ -5,10 +5,10 @@ import { isCancelled } from "../../../core/postgres/errors.ts";
 import { isUnavailable } from "../../../core/errors.ts";
 import type { Semaphore } from "../../../core/concurrency/semaphore.ts";
 
-export interface SubscriptionRun<Context> {
+export interface SubscriptionRun {
   readonly signal: AbortSignal;
   /** Creates the context of one event, with empty data loaders. `signal` aborts when the subscription ends. */
-  makeContext(signal: AbortSignal): Context;
+  makeContext(signal: AbortSignal): unknown;
   /** Limits concurrent executions. */
   readonly semaphore: Semaphore;
   /** Called before each event. False ends the subscription. */
@@ -25,15 +25,15 @@ export type SubscriptionResults = AsyncGenerator<ExecutionResult, void, void> & 
 };
 
 /** Starts the subscription. If it cannot start, returns its errors as the only result. */
-export async function startSubscription<Context>(
+export async function startSubscription(
   operation: ExecutionArgs,
-  run: SubscriptionRun<Context>,
+  run: SubscriptionRun,
 ): Promise<SubscriptionResults | ExecutionResult> {
   const ending = new AbortController();
   const signal = AbortSignal.any([run.signal, ending.signal]);
   // Every running SQL statement adds a listener.
   setMaxListeners(0, signal);
-  const makeContext = (): Context => run.makeContext(signal);
+  const makeContext = (): unknown => run.makeContext(signal);
   const source = await createSourceEventStream({ ...operation, contextValue: makeContext() });
   if (!(Symbol.asyncIterator in source)) {
     // Includes timeouts, unlike throwIfUnavailable: starting does not depend on the client's selection.

@@ -26,22 +26,22 @@ import { startSubscription, type SubscriptionResults } from "./event-execution.t
 import { closeCodes, subscriptionLimits, TRY_AGAIN_REASON } from "./limits.ts";
 import type { SubscriptionMetrics } from "./metrics.ts";
 
-export interface ProtocolDeps<Context extends BaseContext> extends AuthenticateDeps {
-  apollo: ApolloServer<Context>;
+export interface ProtocolDeps extends AuthenticateDeps {
+  apollo: ApolloServer;
   errors: ErrorFormatter;
-  makeContext: (request: IncomingOperation) => Context;
+  makeContext: (request: IncomingOperation) => BaseContext;
   limits: RateLimits | null;
   metrics: SubscriptionMetrics;
 }
 
-interface Shared<Context extends BaseContext> extends ProtocolDeps<Context> {
+interface Shared extends ProtocolDeps {
   /** Of the executions on all connections. */
   readonly semaphore: FairSemaphore;
 }
 
 /** Returns a function that serves a newly opened connection. It returns a function to call after the connection has closed. */
-export function createProtocol<Context extends BaseContext>(
-  deps: ProtocolDeps<Context>,
+export function createProtocol(
+  deps: ProtocolDeps,
 ): (connection: Connection) => (code: number, reason: string) => void {
   const shared = { ...deps, semaphore: new FairSemaphore(subscriptionLimits.executions) };
   const { errors } = deps;
@@ -69,8 +69,8 @@ export function createProtocol<Context extends BaseContext>(
 }
 
 /** Registers and checks a subscription. Returns its arguments or its errors. */
-async function accept<Context extends BaseContext>(
-  shared: Shared<Context>,
+async function accept(
+  shared: Shared,
   connection: Connection,
   payload: SubscribePayload,
 ): Promise<ExecutionArgs | GraphQLError[]> {
@@ -88,8 +88,8 @@ async function accept<Context extends BaseContext>(
 }
 
 /** Returns the subscription, or the errors of its operation. Throws an AppError for a connection over a limit. */
-async function check<Context extends BaseContext>(
-  { apollo, makeContext, limits }: Shared<Context>,
+async function check(
+  { apollo, makeContext, limits }: Shared,
   { authentication, subscriptionCount }: Connection,
   payload: SubscribePayload,
 ): Promise<(CheckedSubscription & ExecutionArgs) | readonly GraphQLFormattedError[]> {
@@ -104,8 +104,8 @@ async function check<Context extends BaseContext>(
   return await checkOperation(apollo, makeContext(currentRequest()), payload);
 }
 
-async function start<Context extends BaseContext>(
-  { makeContext, metrics, semaphore }: Shared<Context>,
+async function start(
+  { makeContext, metrics, semaphore }: Shared,
   connection: Connection,
   args: ExecutionArgs,
 ): Promise<SubscriptionResults | ExecutionResult> {
@@ -169,9 +169,9 @@ function closeOnFailure(connection: Connection, error: unknown): void {
 }
 
 /** Returns the subscription, or the errors of the operation. Throws BadRequestException for a root field that may be excluded. */
-async function checkOperation<Context extends BaseContext>(
-  apollo: ApolloServer<Context>,
-  contextValue: Context,
+async function checkOperation(
+  apollo: ApolloServer,
+  contextValue: BaseContext,
   { query, operationName, variables }: SubscribePayload,
 ): Promise<CheckedSubscription | readonly GraphQLFormattedError[]> {
   const request = {

@@ -4,7 +4,6 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import type { BaseContext } from "@apollo/server";
 import { handleProtocols } from "graphql-ws";
 import type { Registry } from "prom-client";
 import { WebSocketServer, type WebSocket } from "ws";
@@ -27,10 +26,7 @@ import { createProtocol, type ProtocolDeps } from "./protocol.ts";
 import { createHostCheck, type HostCheckOptions } from "../../../core/host-check.ts";
 import { withTimeout } from "../../../core/concurrency/timeout.ts";
 
-interface SubscriptionServerDeps<Context extends BaseContext> extends Omit<
-  ProtocolDeps<Context>,
-  "connections" | "metrics"
-> {
+interface SubscriptionServerDeps extends Omit<ProtocolDeps, "connections" | "metrics"> {
   path: string;
   logger: Logger;
   registry: Registry;
@@ -45,9 +41,7 @@ export interface SubscriptionServer extends AsyncDisposable {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
 }
 
-export function createSubscriptionServer<Context extends BaseContext>(
-  deps: SubscriptionServerDeps<Context>,
-): SubscriptionServer {
+export function createSubscriptionServer(deps: SubscriptionServerDeps): SubscriptionServer {
   const { logger, http, path, errors } = deps;
   const checkHost = createHostCheck(deps);
   const isOriginAllowed = createOriginCheck(http);
