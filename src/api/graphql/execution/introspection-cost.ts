@@ -29,7 +29,7 @@ export function introspectionCost(
     count += 1;
     if (count > MAX_VALUES) throw limitExceeded();
     if (isLeafType(type) && !isList) return;
-    const values = field.fixedArguments ?? getArgumentValues(definition, node, variables);
+    const values = getArgumentValues(definition, node, variables);
     // Introspection resolvers read only `schema` from the info.
     const info = { schema } as GraphQLResolveInfo;
     const value: unknown = definition.resolve?.(source, values, undefined, info);

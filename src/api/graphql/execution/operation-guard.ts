@@ -96,7 +96,7 @@ export function measureOperation(
   // `variableErrors` lists the problems. Here each would cost a text with the whole value.
   const { coerced } = getVariableValues(schema, definitions, variables, { maxErrors: 0 });
   if (!coerced) return null;
-  const withoutValue = plan.conditionVariables.filter((name) => coerced[name] === null);
+  const withoutValue = [...plan.conditionVariables].filter((name) => coerced[name] === null);
   if (withoutValue.length > 0) throw badRequest(withoutValue.map(nullConditionProblem));
   const cost = computeCost(schema, plan, coerced);
   checkLimit("cost", cost);

@@ -34,7 +34,7 @@ import {
   rateLimitSubjectOf,
 } from "../authenticated-principal.ts";
 import { listConnection } from "../pagination.ts";
-import { selectionOf } from "../execution/selection.ts";
+import { Selection } from "../execution/selection.ts";
 import { organizationUuid } from "../arguments.ts";
 import { limits } from "../execution/limits.ts";
 
@@ -49,7 +49,7 @@ export const accountQueries: QueryResolvers = {
 
   async accountRequests(_root, { status, ...args }, { database }, info) {
     const filter = { statuses: status ?? undefined };
-    const hasTotal = selectionOf(info).has("totalCount");
+    const hasTotal = new Selection(info).has("totalCount");
     return await listConnection(args, {
       cursor: accountRequestCursor,
       async list(page) {

@@ -1,5 +1,4 @@
 /** A job's history, newest first. */
-import { getArgumentValues, isObjectType, type GraphQLResolveInfo } from "graphql";
 import {
   type EventAudience,
   type EventDetails,
@@ -8,7 +7,6 @@ import {
   type HistoryPage,
   type HistoryRequest,
 } from "../../../events/api.ts";
-import { invariant } from "../../../core/errors.ts";
 import { toJobEventNode, type JobEventNode } from "../nodes.ts";
 import {
   pageRequest,
@@ -17,7 +15,7 @@ import {
   type ConnectionNode,
   type PageArguments,
 } from "../pagination.ts";
-import { nodeSelection, selectionOf, type Selection } from "../execution/selection.ts";
+import type { Selection } from "../execution/selection.ts";
 
 export function historyRequest(args: PageArguments): HistoryRequest {
   const page = pageRequest(args);
@@ -31,15 +29,12 @@ export interface HistorySelection {
 }
 
 /** Returns null if no history, several histories or a page after a cursor are selected. */
-export function historySelection(info: GraphQLResolveInfo, job: Selection): HistorySelection | null {
-  const [node, ...others] = job.get("history") ?? [];
-  const type = info.schema.getType("Job");
-  if (!node || others.length > 0 || !isObjectType(type)) return null;
-  const field = type.getFields()["history"];
-  invariant(field, "type Job has a field history");
-  const { first, after }: PageArguments = getArgumentValues(field, node, info.variableValues);
+export function historySelection(job: Selection): HistorySelection | null {
+  const [node, ...others] = job.nodes("history");
+  if (!node || others.length > 0) return null;
+  const { first, after }: PageArguments = job.argumentsOf(node);
   if (typeof after === "string") return null;
-  const event = nodeSelection(info, selectionOf(info, [node]));
+  const event = job.below("history").items();
   const details = { requestId: event.has("requestId"), position: event.has("cursor") };
   return { request: historyRequest({ first }), details };
 }

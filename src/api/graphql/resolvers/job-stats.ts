@@ -1,7 +1,7 @@
 /** Counts and sums of jobs by group, and the numbers of today. */
 import { toTypedId } from "../../../core/ids.ts";
 import type { JobGroupKey, QueryResolvers } from "../generated/schema-types.ts";
-import { selectionOf } from "../execution/selection.ts";
+import { Selection } from "../execution/selection.ts";
 import { toOrganizationNode } from "../nodes.ts";
 import { checkedFilter } from "./job.ts";
 
@@ -9,8 +9,8 @@ export const statsQueries: QueryResolvers = {
   async jobStats(_root, { filter, groupBy }, context, info) {
     const { principal, services, readerFor } = context;
     const checked = await checkedFilter(context, filter);
-    const stats = selectionOf(info);
-    const group = selectionOf(info, stats.get("groups") ?? []);
+    const stats = new Selection(info);
+    const group = stats.below("groups");
     const include = {
       groups: stats.has("groups") || stats.has("truncated"),
       pieceQuantity: group.has("pieceQuantity"),

@@ -22,7 +22,7 @@ import type {
 } from "../generated/schema-types.ts";
 import { toJobNode, toOrganizationNode } from "../nodes.ts";
 import { pageRequest, readCursor, toConnection } from "../pagination.ts";
-import { nodeSelection, selectionOf } from "../execution/selection.ts";
+import { Selection } from "../execution/selection.ts";
 import { historyConnection, historyRequest, historySelection } from "./history.ts";
 
 export const jobQueries: QueryResolvers = {
@@ -117,12 +117,11 @@ export function toJobOrder(order: JobOrderInput | null | undefined): JobOrder {
 }
 
 function includedFields(info: GraphQLResolveInfo) {
-  const connection = selectionOf(info);
-  const selected = nodeSelection(info, connection);
+  const connection = new Selection(info);
   return {
     items: connection.has("nodes") || connection.has("edges") || connection.has("pageInfo"),
     total: connection.has("totalCount"),
     listedNumbers: connection.has("listedNumbers"),
-    history: historySelection(info, selected),
+    history: historySelection(connection.items()),
   };
 }

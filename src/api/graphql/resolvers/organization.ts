@@ -15,11 +15,11 @@ import type {
 } from "../generated/schema-types.ts";
 import { type OrganizationNode, toInvitationNode, toOrganizationNode, toUserNode, uuidOf } from "../nodes.ts";
 import { listConnection } from "../pagination.ts";
-import { selectionOf } from "../execution/selection.ts";
+import { Selection } from "../execution/selection.ts";
 
 export const organizationQueries: QueryResolvers = {
   async organizations(_root, { search, ...args }, { database }, info) {
-    const selected = selectionOf(info);
+    const selected = new Selection(info);
     const include = {
       items: selected.has("nodes") || selected.has("edges") || selected.has("pageInfo"),
       total: selected.has("totalCount"),
