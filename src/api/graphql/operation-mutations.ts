@@ -1,5 +1,12 @@
 /** The mutations of operations: each is bound to the field of the SDL that has its name. */
-import { Kind, type DocumentNode, type TypeNode } from "graphql";
+import {
+  getNamedType,
+  getNullableType,
+  isInputObjectType,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+} from "graphql";
 import { z } from "zod";
 import { authorize, parseInput } from "../../operations/admit.ts";
 import { execute } from "../../operations/execute.ts";
@@ -37,76 +44,36 @@ export type ToNodes = Readonly<Record<string, (value: never) => object>>;
  * becomes `userErrors`, and the payload's other fields null.
  */
 export function operationMutations(
-  typeDefs: DocumentNode,
+  schema: GraphQLSchema,
   operations: readonly (Operation<GraphqlServices> | RestOperation<GraphqlServices>)[],
   adjustments: Readonly<Record<string, Adjustment>>,
   toNodes: ToNodes,
 ): Record<string, MutationResolver> {
-  const sdl = readMutations(typeDefs);
+  const fields = schema.getMutationType()?.getFields() ?? {};
   return Object.fromEntries(
     operations.flatMap((operation) => {
       const name = mutationOf(operation);
-      const field = operation.graphql === null ? undefined : sdl.get(name);
+      const field = operation.graphql === null ? undefined : fields[name];
       return field ? [[name, resolverOf(operation, field, adjustments[name] ?? {}, toNodes)] as const] : [];
     }),
   );
 }
 
-interface MutationField {
-  readonly args: readonly string[];
-  /** The argument whose fields are the input; null if each argument is a part of the input. */
-  readonly inputArgument: string | null;
-  /** The fields of the payload, except `userErrors`, and their types. */
-  readonly payload: ReadonlyMap<string, string>;
-}
-
-function readMutations({ definitions }: DocumentNode): Map<string, MutationField> {
-  const inputs = new Set(
-    definitions.flatMap((one) => (one.kind === Kind.INPUT_OBJECT_TYPE_DEFINITION ? one.name.value : [])),
-  );
-  /** Of the type and its extensions. */
-  const fieldsOf = (type: string) =>
-    definitions.flatMap((one) =>
-      (one.kind === Kind.OBJECT_TYPE_DEFINITION || one.kind === Kind.OBJECT_TYPE_EXTENSION) &&
-      one.name.value === type
-        ? (one.fields ?? [])
-        : [],
-    );
-  return new Map(
-    fieldsOf("Mutation").map(({ name, arguments: args = [], type }) => [
-      name.value,
-      {
-        args: args.map((argument) => argument.name.value),
-        inputArgument:
-          args.find(({ type: given }) => !isList(given) && inputs.has(nameOf(given)))?.name.value ?? null,
-        payload: new Map(
-          fieldsOf(nameOf(type))
-            .filter((field) => field.name.value !== "userErrors")
-            .map((field) => [field.name.value, nameOf(field.type)]),
-        ),
-      },
-    ]),
-  );
-}
-
-function isList(type: TypeNode): boolean {
-  return type.kind === Kind.LIST_TYPE || (type.kind === Kind.NON_NULL_TYPE && isList(type.type));
-}
-
-function nameOf(type: TypeNode): string {
-  return type.kind === Kind.NAMED_TYPE ? type.name.value : nameOf(type.type);
-}
-
 function resolverOf(
   operation: Operation<GraphqlServices> | RestOperation<GraphqlServices>,
-  { args: names, inputArgument, payload }: MutationField,
+  { args, type }: GraphQLField<unknown, unknown>,
   { toInput = (args) => args, toPayload }: Adjustment,
   toNodes: ToNodes,
 ): MutationResolver {
   const { graphql, params, input } = operation;
+  /** The argument whose fields are the input; undefined if each argument is a part of the input. */
+  const inputArgument = args.find((argument) => isInputObjectType(getNullableType(argument.type)))?.name;
+  const payload = Object.values((getNamedType(type) as GraphQLObjectType).getFields()).filter(
+    ({ name }) => name !== "userErrors",
+  );
   const renamed = graphql?.args ?? {};
   const target = graphql?.subject ?? ["id", "markingNumber"].find((name) => name in params.shape);
-  const targetArgument = names.find((name) => (renamed[name] ?? name) === target);
+  const targetArgument = args.find(({ name }) => (renamed[name] ?? name) === target)?.name;
   const errorPath: ErrorPath = {
     fields: inputArgument ?? "",
     subject: target === undefined ? null : (targetArgument ?? `${inputArgument}.${target}`),
@@ -156,13 +123,14 @@ function resolverOf(
 /** Returns a function that returns the payload for a result: the result itself, or the payload's only field with it. */
 function payloadWriter(
   operation: Operation<never> | RestOperation<never>,
-  payload: MutationField["payload"],
+  payload: readonly GraphQLField<unknown, unknown>[],
   toNodes: ToNodes,
 ): (result: never) => object {
-  const [[field, type] = ["", ""]] = payload;
+  const [first] = payload;
+  const field = first?.name ?? "";
   if (!("rest" in operation)) {
-    const { [type]: toNode = (value: unknown) => value } = toNodes;
-    return payload.size > 1 ? (result) => result : (result) => ({ [field]: toNode(result) });
+    const toNode = (first && toNodes[getNamedType(first.type).name]) ?? ((value: object) => value);
+    return payload.length > 1 ? (result) => result : (result) => ({ [field]: toNode(result) });
   }
   const { output } = operation;
   const isPayload = output instanceof z.ZodObject && field in output.shape;

@@ -1,9 +1,8 @@
 /** The executable schema: the SDL with its resolvers. */
 import { makeExecutableSchema } from "@graphql-tools/schema";
-import { GraphQLScalarType, parse, type GraphQLSchema } from "graphql";
+import { buildSchema, GraphQLScalarType, type GraphQLSchema } from "graphql";
 import { DateTimeResolver, JSONResolver, LocalDateResolver } from "graphql-scalars";
 import { withAccess } from "./authorize.ts";
-import { enumValues } from "./enums.ts";
 import type { Resolvers } from "./generated/schema-types.ts";
 import { accountQueries, accountRequest, auditEntry, mail, savedView, viewer } from "./resolvers/account.ts";
 import { eventQueries, jobEvent, subscriptions } from "./resolvers/event.ts";
@@ -27,7 +26,7 @@ import {
 } from "./nodes.ts";
 import { operationMutations } from "./operation-mutations.ts";
 import { operations } from "../../operations/all.ts";
-import { readSdl } from "./sdl.ts";
+import { enumValues, readSdl } from "./sdl.ts";
 
 /** Inputs are parsed by `graphql-scalars`. Outputs are passed through: nodes hold texts, or Dates, whose JSON is the same text. */
 function passThrough(scalar: GraphQLScalarType, name: string): GraphQLScalarType {
@@ -90,15 +89,13 @@ const toNodes = {
 };
 
 export function createSchema(): GraphQLSchema {
-  const typeDefs = parse(readSdl());
+  const schema = buildSchema(readSdl());
   return makeExecutableSchema({
-    typeDefs,
+    typeDefs: schema,
     resolvers: [
-      enumValues(typeDefs),
+      enumValues(schema),
       resolvers,
-      {
-        Mutation: operationMutations(typeDefs, operations, adjustments, toNodes),
-      },
+      { Mutation: operationMutations(schema, operations, adjustments, toNodes) },
     ],
     // By default, enums in the default of an input object keep their names.
     updateResolversInPlace: true,

@@ -7,7 +7,6 @@ import {
   isInputObjectType,
   isNonNullType,
   isObjectType,
-  parse,
 } from "graphql";
 import { describe, expect, it } from "vitest";
 import { scopes } from "../../../src/api-keys/api.ts";
@@ -118,7 +117,7 @@ function mutate(
   args = argumentsOf(entry),
 ): Promise<object> {
   const resolvers = operationMutations(
-    parse(readSdl()),
+    schema,
     [{ ...entry.operation, prepare: async () => undefined, run: (_s, _principal, input) => run(input) }],
     adjustments,
     {},
