@@ -71,10 +71,8 @@ const loads = {
     return alignByKey(ids, summaries, ({ id }) => id);
   },
   /** Does not check access: resolvers must check it first. */
-  organizationActivities: async ({ database }, ids) => {
-    const activities = await activitiesOf(database, ids);
-    return ids.map((id) => activities.get(id) ?? null);
-  },
+  organizationActivities: async ({ database }, ids) =>
+    alignToMap(ids, await activitiesOf(database, ids), null),
   /** Does not check access: resolvers must check it first. */
   organizationNumbers: ({ database }, ids) => Promise.all(ids.map((id) => numbersOf(database, id))),
   events: async ({ services, principal, database }, ids) =>
@@ -89,44 +87,28 @@ const loads = {
     alignToIds("dlv", ids, await findDeliveriesById(database, principal, ids)),
   attempts: async ({ principal, database }, ids) =>
     alignToIds("att", ids, await findAttemptsById(database, principal, ids)),
-  deliveryAttempts: async ({ principal, database }, ids) => {
-    const attempts = await attemptsByDelivery(database, principal, ids);
-    return ids.map((id) => attempts.get(id) ?? []);
-  },
-  lastAttempts: async ({ principal, database }, ids) => {
-    const attempts = await lastAttempts(database, principal, ids);
-    return ids.map((id) => attempts.get(id) ?? null);
-  },
-  endpointAttempts: async ({ principal, database }, ids) => {
-    const attempts = await newestAttempts(database, principal, ids);
-    return ids.map((id) => attempts.get(id) ?? []);
-  },
-  endpointHealth: async ({ services, principal, database }, ids) => {
-    const health = await services.deliveries.health(principal, ids, database);
-    return ids.map((id) => health.get(id) ?? null);
-  },
-  requestBodies: async ({ principal, database }, ids) => {
-    const bodies = await requestBodiesOf(database, principal, ids);
-    return ids.map((id) => bodies.get(id) ?? null);
-  },
+  deliveryAttempts: async ({ principal, database }, ids) =>
+    alignToMap(ids, await attemptsByDelivery(database, principal, ids), []),
+  lastAttempts: async ({ principal, database }, ids) =>
+    alignToMap(ids, await lastAttempts(database, principal, ids), null),
+  endpointAttempts: async ({ principal, database }, ids) =>
+    alignToMap(ids, await newestAttempts(database, principal, ids), []),
+  endpointHealth: async ({ services, principal, database }, ids) =>
+    alignToMap(ids, await services.deliveries.health(principal, ids, database), null),
+  requestBodies: async ({ principal, database }, ids) =>
+    alignToMap(ids, await requestBodiesOf(database, principal, ids), null),
   users: async ({ services, principal, database }, ids) => {
     const users = await services.members.getMany(memberGroupOf(principal), ids, database);
     return alignToIds("usr", ids, users.map(toUserNode));
   },
-  accountRequests: async ({ database }, ids) => {
-    const requests = await accountRequestsByIds(database, ids);
-    return alignToIds("arq", ids, requests.map(toAccountRequestNode));
-  },
+  accountRequests: async ({ database }, ids) =>
+    alignToIds("arq", ids, (await accountRequestsByIds(database, ids)).map(toAccountRequestNode)),
   /** Does not check access: load the account request first. */
-  accountRequestNotes: async ({ database }, ids) => {
-    const notes = await accountRequestNotes(database, ids);
-    return ids.map((id) => notes.get(id) ?? []);
-  },
+  accountRequestNotes: async ({ database }, ids) =>
+    alignToMap(ids, await accountRequestNotes(database, ids), []),
   /** Does not check access: load the account request first. */
-  accountRequestWarnings: async ({ database }, ids) => {
-    const warnings = await accountRequestWarnings(database, ids);
-    return ids.map((id) => warnings.get(id) ?? []);
-  },
+  accountRequestWarnings: async ({ database }, ids) =>
+    alignToMap(ids, await accountRequestWarnings(database, ids), []),
   auditEntries: async ({ principal, database }, ids) => {
     const page = { ids, limit: ids.length, after: null };
     const { items } = await listAuditEntries(database, principal, page);
@@ -137,10 +119,8 @@ const loads = {
     return alignToIds("eml", ids, (await services.mails.list(database, page)).items);
   },
   /** Of at most 100 pending ones. */
-  invitations: async ({ services, principal, database }, ids) => {
-    const pending = await services.invitations.list(principal, database);
-    return alignToIds("inv", ids, pending.map(toInvitationNode));
-  },
+  invitations: async ({ services, principal, database }, ids) =>
+    alignToIds("inv", ids, (await services.invitations.list(principal, database)).map(toInvitationNode)),
   /** Of at most 50 of a user, and 50 shared ones. */
   savedViews: async ({ services, principal, database }, ids) => {
     const views = isSessionPrincipal(principal) ? await services.views.list(principal, database) : [];
@@ -187,6 +167,14 @@ export class Loaders {
     this.#loaders.set(key, loader);
     return loader;
   }
+}
+
+function alignToMap<Value, None>(
+  ids: readonly string[],
+  values: ReadonlyMap<string, Value>,
+  none: None,
+): (Value | None)[] {
+  return ids.map((id) => values.get(id) ?? none);
 }
 
 /** Returns the nodes in the order of `ids` (UUIDs; nodes have typed IDs), with null for missing ones. */
