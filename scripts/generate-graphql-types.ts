@@ -39,7 +39,7 @@ const mappers = {
 /** Scalar types. Input values are validated. Nodes of entities hold Dates in place of DateTime strings (src/api/graphql/schema.ts). */
 const scalars = {
   ID: { input: "string", output: "string" },
-  DateTime: { input: "Date", output: "string" },
+  DateTime: { input: "string", output: "string" },
   LocalDate: { input: "string", output: "string" },
   JSON: { input: "unknown", output: "unknown" },
 };

@@ -1,4 +1,5 @@
 /** Objects in the shape of the GraphQL schema. Jobs are converted once per row. */
+import { invalidArgument } from "../../core/errors.ts";
 import { fromTypedId, type IdPrefix, toTypedId } from "../../core/ids.ts";
 import type { OrganizationType } from "../../core/principal.ts";
 import type { AccountRequest, Invitation, SavedView } from "../../accounts/api.ts";
@@ -141,4 +142,11 @@ export function toJobNode(row: JobRow) {
 /** Returns the UUID of a node. The ID of a node is always valid. */
 export function uuidOf(prefix: IdPrefix, id: string): string {
   return fromTypedId(prefix, id) as string;
+}
+
+/** Returns the UUID of an organisation ID. Throws BadRequestException for another ID. `path` is the argument's path. */
+export function organizationUuid(path: string, id: string): string {
+  const uuid = fromTypedId("org", id);
+  if (uuid === null) throw invalidArgument(path, `must be an organisation ID, got ${JSON.stringify(id)}`);
+  return uuid;
 }

@@ -17,9 +17,9 @@ import {
   type RestOperation,
   takesQuery,
 } from "../../operations/operation.ts";
-import { organizationUuid } from "./arguments.ts";
 import type { GraphqlContext } from "./context.ts";
 import { keyedMutation, unwrapResponse } from "./keyed-mutation.ts";
+import { organizationUuid } from "./nodes.ts";
 import type { GraphqlServices } from "./services.ts";
 import { type ErrorPath, thrownUserErrors } from "./user-errors.ts";
 
@@ -82,15 +82,18 @@ function resolverOf(
   const { secrets = [] } = ("once" in operation && operation.once) || {};
   const payloadOf = (toPayload ?? payloadWriter(operation, payload, toNodes)) as (result: unknown) => object;
 
-  /** Times are text as in REST, and so is all of an input that is REST's query. Null is absent, except in a patch. */
-  const isText = "rest" in operation && takesQuery(operation.rest);
+  /** Booleans are text in REST's query. Null is absent, except in a patch. */
+  const isQuery = "rest" in operation && takesQuery(operation.rest);
   const read = (args: Values): Values => {
     const { [inputArgument ?? ""]: members, ...others } = args;
     const entries = Object.entries({ ...others, ...(members as object) });
     return Object.fromEntries(
       entries
         .filter(([, value]) => value !== null || inputArgument === "patch")
-        .map(([name, value]) => [renamed[name] ?? name, toText(value, isText)]),
+        .map(([name, value]) => [
+          renamed[name] ?? name,
+          isQuery && typeof value === "boolean" ? String(value) : value,
+        ]),
     );
   };
 
@@ -135,11 +138,6 @@ function payloadWriter(
   const { output } = operation;
   const isPayload = output instanceof z.ZodObject && field in output.shape;
   return (result) => (isPayload ? result : { [field]: result });
-}
-
-function toText(value: unknown, isText: boolean): unknown {
-  if (value instanceof Date) return value.toISOString();
-  return isText && typeof value === "boolean" ? String(value) : value;
 }
 
 function organizationOf({ organizationId = null }: Values): string | null {

@@ -28,13 +28,16 @@ import { operationMutations } from "./operation-mutations.ts";
 import { operations } from "../../operations/all.ts";
 import { enumValues, readSdl } from "./sdl.ts";
 
-/** Inputs are parsed by `graphql-scalars`. Outputs are passed through: nodes hold texts, or Dates, whose JSON is the same text. */
+/**
+ * Inputs are validated by `graphql-scalars`; times become text as in REST. Outputs are passed through: nodes hold texts, or Dates,
+ * whose JSON is the same text.
+ */
 function passThrough(scalar: GraphQLScalarType, name: string): GraphQLScalarType {
-  const { parseValue, parseLiteral } = scalar;
+  const toText = (value: unknown): unknown => (value instanceof Date ? value.toISOString() : value);
   const passThroughScalar = new GraphQLScalarType({
     name,
-    parseValue,
-    parseLiteral,
+    parseValue: (value) => toText(scalar.parseValue(value)),
+    parseLiteral: (node, variables) => toText(scalar.parseLiteral(node, variables)),
     serialize: (value) => value,
   });
   // Keep the SDL's description and specification URL: the scalar's own values would replace them.

@@ -74,7 +74,9 @@ const withMilliseconds = (values: Values): unknown =>
 
 function toArgument(type: GraphQLInputType, value: unknown, absent: null | undefined): unknown {
   if (value === undefined && !isNonNullType(type)) return absent;
-  return getNamedType(type).name === "DateTime" && typeof value === "string" ? new Date(value) : value;
+  return getNamedType(type).name === "DateTime" && typeof value === "string"
+    ? new Date(value).toISOString()
+    : value;
 }
 
 /** The arguments with these members, as GraphQL gives them to a resolver. `absent`: the value of the others. */

@@ -19,6 +19,7 @@ import type {
   ViewerResolvers,
 } from "../generated/schema-types.ts";
 import {
+  organizationUuid,
   toAccountRequestNode,
   toAuditEntryNode,
   toInvitationNode,
@@ -35,7 +36,6 @@ import {
 } from "../authenticated-principal.ts";
 import { listConnection } from "../pagination.ts";
 import { Selection } from "../execution/selection.ts";
-import { organizationUuid } from "../arguments.ts";
 import { limits } from "../execution/limits.ts";
 
 export const accountQueries: QueryResolvers = {

@@ -21,8 +21,7 @@ import type {
   UserError,
 } from "../generated/schema-types.ts";
 import type { GraphqlContext } from "../context.ts";
-import { type JobNode, toJobNode } from "../nodes.ts";
-import { organizationUuid } from "../arguments.ts";
+import { type JobNode, organizationUuid, toJobNode } from "../nodes.ts";
 import { toUserErrors } from "../user-errors.ts";
 import { keyedMutation, unwrapResponse } from "../keyed-mutation.ts";
 import type { Adjustment } from "../operation-mutations.ts";

@@ -38,13 +38,13 @@ export const webhookQueries: QueryResolvers = {
       outcome: outcome ?? undefined,
       eventType: eventType ?? undefined,
       markingNumber: markingNumber ?? undefined,
-      since: since ?? undefined,
-      until: until ?? undefined,
+      since: since ? new Date(since) : undefined,
+      until: until ? new Date(until) : undefined,
       mode: typeof endpointId === "string" ? (mode ?? undefined) : listedMode(principal, mode),
     };
     const request = { filter, limit, cursor: cursor ?? undefined };
     const { items, nextCursor, cursorOf } = await services.deliveries.list(principal, request, database);
-    return toConnection({
+    return new Connection({
       items,
       hasNext: nextCursor !== null,
       hasPrevious: cursor !== null,
