@@ -3,21 +3,22 @@ import { feedCursor, LATEST, readFeedCursor, type TailRow } from "../../../event
 import type { GraphqlContext } from "../context.ts";
 import type { JobEventResolvers, QueryResolvers, SubscriptionResolvers } from "../generated/schema-types.ts";
 import { toJobEventNode } from "../nodes.ts";
-import { emptyConnection, pageRequest, readCursor, toConnection } from "../pagination.ts";
+import { Connection, pageRequest, readCursor } from "../pagination.ts";
 import { checkedFilter } from "./job.ts";
 
 export const eventQueries: QueryResolvers = {
   async events(_root, { types, ...args }, { principal, database, services }) {
     const page = pageRequest(args);
-    if (page.cursor === LATEST)
-      return emptyConnection(feedCursor(await services.events.newestPosition(database)));
-    const after = readCursor(page, readFeedCursor);
+    const isLatest = page.cursor === LATEST;
+    const after = isLatest ? null : readCursor(page, readFeedCursor);
     const query = { after, types: types ?? [], limit: page.limit };
-    const { items, hasMore, end } = await services.events.feed(principal, query, database);
-    return toConnection({
+    const { items, hasMore, end } = isLatest
+      ? { items: [], hasMore: false, end: await services.events.newestPosition(database) }
+      : await services.events.feed(principal, query, database);
+    return new Connection({
       items,
       hasNext: hasMore,
-      hasPrevious: after !== null,
+      hasPrevious: page.cursor !== null,
       toNode: (row) => toJobEventNode(row, principal),
       cursorOf: feedCursor,
       endCursor: end && feedCursor(end),

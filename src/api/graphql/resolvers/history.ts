@@ -8,13 +8,7 @@ import {
   type HistoryRequest,
 } from "../../../events/api.ts";
 import { toJobEventNode, type JobEventNode } from "../nodes.ts";
-import {
-  pageRequest,
-  readCursor,
-  toConnection,
-  type ConnectionNode,
-  type PageArguments,
-} from "../pagination.ts";
+import { Connection, pageRequest, readCursor, type PageArguments } from "../pagination.ts";
 import type { Selection } from "../execution/selection.ts";
 
 export function historyRequest(args: PageArguments): HistoryRequest {
@@ -43,8 +37,8 @@ export function historyConnection(
   { items, hasMore }: HistoryPage,
   { beforeSequence }: HistoryRequest,
   principal: EventAudience,
-): ConnectionNode<JobEventNode> {
-  return toConnection<EventWithPosition, JobEventNode>({
+): Connection<EventWithPosition, JobEventNode> {
+  return new Connection({
     items,
     hasNext: hasMore,
     hasPrevious: beforeSequence !== null,

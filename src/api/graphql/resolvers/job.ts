@@ -21,7 +21,7 @@ import type {
   QueryResolvers,
 } from "../generated/schema-types.ts";
 import { toJobNode, toOrganizationNode } from "../nodes.ts";
-import { pageRequest, readCursor, toConnection } from "../pagination.ts";
+import { Connection, pageRequest, readCursor } from "../pagination.ts";
 import { Selection } from "../execution/selection.ts";
 import { historyConnection, historyRequest, historySelection } from "./history.ts";
 
@@ -58,7 +58,7 @@ export const jobQueries: QueryResolvers = {
     const { jobs } = context.services;
     const { search } = filter;
     const numbers = listedNumbers && search ? await jobs.listedNumbers(principal, search, reader) : null;
-    const connection = toConnection({
+    const connection = new Connection({
       ...(await jobs.list(principal, query, reader)),
       toNode(row) {
         const node = toJobNode(row);

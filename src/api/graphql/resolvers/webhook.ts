@@ -11,7 +11,7 @@ import type {
 import { listedMode } from "../authenticated-principal.ts";
 import { invalidArgument } from "../../../core/errors.ts";
 import { uuidOf } from "../nodes.ts";
-import { pageRequest, readCursor, toConnection } from "../pagination.ts";
+import { Connection, pageRequest, readCursor } from "../pagination.ts";
 import type { Adjustment } from "../operation-mutations.ts";
 
 export const webhookQueries: QueryResolvers = {
