@@ -6,7 +6,7 @@ import { networkOf } from "../../core/network.ts";
 import { rateLimitSubjectOf, type AuthenticatedPrincipal } from "./authenticated-principal.ts";
 import { parseSessionMode, SESSION_MODE_HEADER, type SessionVerifier } from "../../accounts/api.ts";
 import { BODY_BYTES_PER_TOKEN, MAX_BODY_BYTES } from "./execution/limits.ts";
-import { contextOf, duringExternalCall, inShare } from "../context.ts";
+import { contextOf } from "../context.ts";
 import type { Simulate } from "../simulate.ts";
 import { runWithRequest } from "./request-store.ts";
 
@@ -83,18 +83,12 @@ export function authenticate(deps: AuthenticationDeps, simulate: Simulate): Requ
     });
     runWithRequest(
       {
-        transport: "http",
+        response,
         requestId: context.requestId,
         ipAddress: request.ip ?? null,
         principal,
         idempotencyKey: request.get("idempotency-key"),
         signal: disconnected.signal,
-        setHeader,
-        setFailure(failure) {
-          context.failure = failure;
-        },
-        duringExternalCall: (call) => duringExternalCall(response, call),
-        inShare: (kind, work) => inShare(response, kind, work),
       },
       next,
     );

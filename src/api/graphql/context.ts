@@ -12,8 +12,6 @@ export interface IncomingOperation {
   readonly ipAddress: string | null;
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
-  /** Runs a call to another server. The request does not count as in flight during the call. */
-  readonly duringExternalCall: <Answer>(call: () => Promise<Answer>) => Promise<Answer>;
 }
 
 interface Sources {

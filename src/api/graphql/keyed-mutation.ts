@@ -4,7 +4,7 @@ import { keyedRequest, keyProblem, type KeyedRequest, type StoredResponse } from
 import { restOperations } from "../../operations/all.ts";
 import { mutationOf, routeOf } from "../../operations/operation.ts";
 import type { OperationPlan } from "./execution/operation-plan.ts";
-import { currentRequest, type RequestStore } from "./request-store.ts";
+import { currentRequest, currentResponse, type RequestStore } from "./request-store.ts";
 
 const routes = new Map(
   restOperations.filter(({ once }) => once).map((operation) => [mutationOf(operation), routeOf(operation)]),
@@ -37,6 +37,6 @@ export function keyedMutation(field: string, args: object): KeyedRequest | null 
 
 /** Sets the headers of the response, and returns its data. */
 export function unwrapResponse({ data, headers = {} }: StoredResponse): unknown {
-  for (const [name, value] of Object.entries(headers)) currentRequest().setHeader(name, value);
+  for (const [name, value] of Object.entries(headers)) currentResponse().setHeader(name, value);
   return data;
 }

@@ -19,7 +19,9 @@ import {
 } from "../../operations/operation.ts";
 import type { GraphqlContext } from "./context.ts";
 import { keyedMutation, unwrapResponse } from "./keyed-mutation.ts";
+import { duringExternalCall } from "../context.ts";
 import { organizationUuid } from "./nodes.ts";
+import { currentResponse } from "./request-store.ts";
 import type { GraphqlServices } from "./services.ts";
 import { type ErrorPath, thrownUserErrors } from "./user-errors.ts";
 
@@ -98,7 +100,7 @@ function resolverOf(
   };
 
   return async (_root, args, context) => {
-    const { requestId, ipAddress, services, duringExternalCall: external } = context;
+    const { requestId, ipAddress, services } = context;
     const principal: RequestPrincipal = { ...context.principal, requestId, ipAddress };
     authorize(operation.access, principal, read(args));
     const raw = read(toInput(args));
@@ -110,7 +112,7 @@ function resolverOf(
         principal,
         organizationId: organizationOf(raw),
         input: parseInput(schema, raw, "body"),
-        external,
+        external: <Value>(work: () => Promise<Value>) => duringExternalCall(currentResponse(), work),
       };
       const response = await execute(operation, call, ({ data, changed }) => ({ data, changed, secrets }));
       return { ...payloadOf(unwrapResponse(response)), userErrors: [] };

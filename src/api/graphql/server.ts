@@ -29,8 +29,9 @@ import type { Simulate } from "../simulate.ts";
 import { limits as operationLimits, MAX_BODY_BYTES } from "./execution/limits.ts";
 import type { SessionVerifier } from "../../accounts/api.ts";
 import { sdlRoutes } from "./sdl.ts";
-import { currentRequest } from "./request-store.ts";
-import { createSubscriptionServer, type SubscriptionServer } from "./subscriptions/websocket-server.ts";
+import { currentRequest, currentResponse } from "./request-store.ts";
+import type { WebSocketHandler } from "../server/server.ts";
+import { createSubscriptionServer } from "./subscriptions/websocket-server.ts";
 
 export interface GraphqlAdapterDeps {
   schema: GraphQLSchema;
@@ -49,7 +50,7 @@ export interface GraphqlAdapterDeps {
 
 export interface GraphqlAdapter extends AsyncDisposable {
   readonly path: string;
-  readonly webSockets: SubscriptionServer;
+  readonly webSockets: WebSocketHandler;
   /** The endpoint and the explorers. */
   routes(simulate: Simulate): RequestHandler;
   /** Formats errors of requests to `path`. */
@@ -126,7 +127,7 @@ function createApolloServer(deps: GraphqlAdapterDeps, errors: ErrorFormatter): A
     maxRecursiveSelections: operationLimits.selections,
     stringifyResult(answer) {
       const code = "errors" in answer ? answer.errors?.[0]?.extensions?.["code"] : undefined;
-      if (typeof code === "string") currentRequest().setFailure({ code, responseBody: answer });
+      if (typeof code === "string") contextOf(currentResponse()).failure = { code, responseBody: answer };
       return JSON.stringify(answer);
     },
     formatError: (formatted, error) => errors.formatError(formatted, error),

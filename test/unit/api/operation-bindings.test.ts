@@ -109,7 +109,6 @@ const context = {
     clock: { now: () => 0 },
     idempotency: { runOnce: (_keyed: unknown, work: () => unknown) => work() },
   },
-  duringExternalCall: <Value>(call: () => Promise<Value>) => call(),
 } as unknown as GraphqlContext;
 
 /** Runs the mutation with `run` in place of the operation's. */

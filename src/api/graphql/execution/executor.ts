@@ -18,7 +18,8 @@ import type { ErrorFormatter } from "./error-formatter.ts";
 import { operationSpan } from "./operation-span.ts";
 import { guardOperation, type OperationGuardDeps } from "./operation-guard.ts";
 import { variableErrors } from "./variable-errors.ts";
-import { currentRequest } from "../request-store.ts";
+import { inShare } from "../../context.ts";
+import { currentRequest, currentResponse } from "../request-store.ts";
 
 /** Compiled operations in memory. The least recently used one is evicted first. */
 const MAX_COMPILED = 200;
@@ -67,13 +68,13 @@ export function createGateway(deps: OperationGuardDeps & { errors: ErrorFormatte
     const measured = await guardOperation(deps, { document, operation, variables }, current);
     if (!measured) return { errors: variableErrors(schema, operation, variables) };
     if (operation.operation === OperationTypeNode.SUBSCRIPTION) {
-      current.subscription = { schema, document, operation, operationName, variableValues: variables };
+      current.subscription = { schema, document, operationName, variableValues: variables };
       return { data: {} };
     }
     const { cost, variables: coercedVariables, shareKind } = measured;
     const span = startSpan(...operationSpan(operation.operation, operation.name?.value));
     const executed = { document, operation, context, variables, coercedVariables };
-    const result = await current.inShare(shareKind, () => withSpan(span, () => run(executed)));
+    const result = await inShare(currentResponse(), shareKind, () => withSpan(span, () => run(executed)));
     return { ...errors.translateResult(result), ...(result.data !== undefined && { extensions: { cost } }) };
   };
 

@@ -21,7 +21,7 @@ import { planOf, type OperationPlan } from "./operation-plan.ts";
 import { restOperations } from "../../../operations/all.ts";
 import { mutationOf } from "../../../operations/operation.ts";
 import { checkKey } from "../keyed-mutation.ts";
-import type { RequestStore } from "../request-store.ts";
+import { currentResponse, type RequestStore } from "../request-store.ts";
 
 export interface OperationGuardDeps {
   schema: GraphQLSchema;
@@ -68,7 +68,9 @@ export async function guardOperation(
   const measured = measureOperation(schema, plan, requested);
   if (principal && isMutation)
     for (const tokens of tokensOf(plan))
-      await takeTokens(limits, rateLimitSubjectOf(principal), tokens, request.setHeader);
+      await takeTokens(limits, rateLimitSubjectOf(principal), tokens, (name, value) =>
+        currentResponse().setHeader(name, value),
+      );
   return measured;
 }
 
@@ -149,15 +151,14 @@ function computeCost(schema: GraphQLSchema, plan: OperationPlan, variables: Reco
   }
 }
 
-function assertTransport({ kind }: OperationPlan, { transport }: RequestStore): void {
+function assertTransport({ kind }: OperationPlan, { response }: RequestStore): void {
   const isSubscription = kind === OperationTypeNode.SUBSCRIPTION;
-  if (isSubscription && transport === "http")
+  if (isSubscription && response !== null)
     throw badRequest(
       [],
       "Subscriptions need a WebSocket on the same path, with the graphql-transport-ws protocol",
     );
-  if (!isSubscription && transport === "websocket")
-    throw badRequest([], "Send queries and mutations by POST");
+  if (!isSubscription && response === null) throw badRequest([], "Send queries and mutations by POST");
 }
 
 function shareKindOf(plan: OperationPlan): ShareKind {

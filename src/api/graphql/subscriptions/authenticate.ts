@@ -48,7 +48,7 @@ export async function authenticate(
     const credential = await findCredential(deps, connection, init);
     const principal = await principalOf(credential);
     assertConnectionLimit(deps.connections, principal);
-    connection.authentication = { credential, principal };
+    Object.assign(connection, { credential, principal });
     return true;
   } catch (error) {
     if (error instanceof AppError && error.status === 400)
@@ -60,12 +60,13 @@ export async function authenticate(
 }
 
 /** Returns false and closes the connection if its credential is no longer valid. Throws other errors, such as lost databases. */
-export async function revalidate(connection: Connection): Promise<boolean> {
-  const { authentication } = connection;
-  if (!authentication) return false;
+export async function revalidate(
+  connection: Pick<Connection, "credential" | "principal" | "close">,
+): Promise<boolean> {
+  const { credential } = connection;
+  if (!credential) return false;
   try {
-    const { credential } = authentication;
-    connection.authentication = { credential, principal: await principalOf(credential) };
+    connection.principal = await principalOf(credential);
     return true;
   } catch (error) {
     if (!isAuthorizationError(error)) throw error;
@@ -76,7 +77,7 @@ export async function revalidate(connection: Connection): Promise<boolean> {
 
 /** Revalidates all connections, one check after another, so that they do not overload a slow database. */
 export async function revalidateAll(connections: ReadonlySet<Connection>): Promise<void> {
-  const groups = Map.groupBy(connections, ({ authentication }) => authentication?.credential.groupKey);
+  const groups = Map.groupBy(connections, ({ credential }) => credential?.groupKey);
   groups.delete(undefined);
   for (const [first, ...others] of groups.values()) {
     // If verification fails for another reason, keep the connection: each event is verified before it is sent.
@@ -91,9 +92,10 @@ export async function revalidateAll(connections: ReadonlySet<Connection>): Promi
  */
 async function findCredential(
   { verifier, sessions }: AuthenticateDeps,
-  { ipAddress, headers, rawHeaders }: Connection,
+  { options: { ipAddress, upgradeRequest } }: Connection,
   init: InitPayload,
 ): Promise<Credential> {
+  const { headers, rawHeaders } = upgradeRequest;
   const key = findApiKey(keyHeaders(init, rawHeaders));
   if (key !== null) return { groupKey: `${key} ${ipAddress}`, verify: () => verifier.verify(key, ipAddress) };
   if (!sessions.hasSessionCookie(headers)) throw keyRequired();
@@ -136,7 +138,7 @@ function assertConnectionLimit(connections: Iterable<Connection>, principal: Aut
   const { actor, keyId } = principal;
   const partnerId = partnerOf(principal);
   const { connectionsPerPrincipal, connectionsPerOrganization } = subscriptionLimits;
-  const others = [...connections].flatMap(({ authentication }) => authentication?.principal ?? []);
+  const others = [...connections].flatMap(({ principal: other }) => other ?? []);
   const ofPrincipal = others.filter((other) => other.actor.id === actor.id);
   const ofPartner = others.filter((other) => partnerOf(other) === partnerId);
   if (ofPrincipal.length >= connectionsPerPrincipal) {

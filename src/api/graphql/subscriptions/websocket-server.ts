@@ -3,28 +3,26 @@
  * HTTP, and limits on open connections.
  */
 import type { IncomingMessage } from "node:http";
-import type { Duplex } from "node:stream";
+import express, { type Request } from "express";
 import { handleProtocols } from "graphql-ws";
 import type { Registry } from "prom-client";
-import { WebSocketServer, type WebSocket } from "ws";
+import { WebSocketServer, type VerifyClientCallbackAsync, type WebSocket } from "ws";
 import { singleFlight } from "../../../core/concurrency/single-flight.ts";
+import { createHostCheck, type HostCheckOptions } from "../../../core/host-check.ts";
 import { newRequestId } from "../../../core/ids.ts";
 import type { Logger } from "../../../core/logger.ts";
 import { networkOf } from "../../../core/network.ts";
+import type { WebSocketHandler } from "../../server/server.ts";
 import { revalidateAll } from "./authenticate.ts";
 import { Connection } from "./connection.ts";
-import {
-  createClientIpResolver,
-  createOriginCheck,
-  rejectUpgrade,
-  type HandshakeRejection,
-  type OriginPolicy,
-} from "./handshake.ts";
 import { closeCodes, subscriptionLimits } from "./limits.ts";
 import { createSubscriptionMetrics } from "./metrics.ts";
 import { createProtocol, type ProtocolDeps } from "./protocol.ts";
-import { createHostCheck, type HostCheckOptions } from "../../../core/host-check.ts";
-import { withTimeout } from "../../../core/concurrency/timeout.ts";
+
+interface OriginPolicy {
+  graphqlOrigins: readonly string[];
+  publicUrl: string | null;
+}
 
 interface SubscriptionServerDeps extends Omit<ProtocolDeps, "connections" | "metrics"> {
   path: string;
@@ -34,14 +32,17 @@ interface SubscriptionServerDeps extends Omit<ProtocolDeps, "connections" | "met
   http: OriginPolicy & HostCheckOptions["http"] & { trustProxy: number | readonly string[] };
 }
 
-/** Disposing rejects new connections and closes all open ones within a few seconds. */
-export interface SubscriptionServer extends AsyncDisposable {
-  readonly path: string;
-  /** Accepts the handshake, or rejects it with an HTTP response. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+const rejectionCodes = { 400: "BAD_REQUEST", 403: "FORBIDDEN", 503: "SERVICE_UNAVAILABLE" } as const;
+
+interface HandshakeRejection {
+  status: keyof typeof rejectionCodes;
+  message: string;
 }
 
-export function createSubscriptionServer(deps: SubscriptionServerDeps): SubscriptionServer {
+type HandshakeResponse = Parameters<VerifyClientCallbackAsync>[1];
+
+/** Disposing rejects new connections and closes all open ones within a few seconds. */
+export function createSubscriptionServer(deps: SubscriptionServerDeps): WebSocketHandler {
   const { logger, http, path, errors } = deps;
   const checkHost = createHostCheck(deps);
   const isOriginAllowed = createOriginCheck(http);
@@ -50,9 +51,7 @@ export function createSubscriptionServer(deps: SubscriptionServerDeps): Subscrip
   const metrics = createSubscriptionMetrics(deps.registry, () => connections.size);
   const serve = createProtocol({ ...deps, connections, metrics });
   const stopChecks = startChecks(connections);
-  const server = createWebSocketServer();
   const requestIds = new WeakMap<IncomingMessage, string>();
-  server.on("headers", (headers, request) => headers.push(`X-Request-Id: ${requestIds.get(request)}`));
   let isStopping = false;
 
   const rejectionFor = (request: IncomingMessage): HandshakeRejection | null => {
@@ -64,10 +63,39 @@ export function createSubscriptionServer(deps: SubscriptionServerDeps): Subscrip
     return limitRejection(connections, clientIpOf(request));
   };
 
-  const accept = (socket: WebSocket, request: IncomingMessage, requestId: string): void => {
-    const { headers, rawHeaders } = request;
-    const ipAddress = clientIpOf(request);
-    const connection = new Connection(socket, { headers, rawHeaders, requestId, logger, ipAddress });
+  const options = {
+    noServer: true,
+    clientTracking: false,
+    maxPayload: subscriptionLimits.maxMessageBytes,
+    // Compression costs memory per connection and allows decompression bombs, and events are small.
+    perMessageDeflate: false,
+    handleProtocols,
+    closeTimeout: subscriptionLimits.closeTimeoutMs,
+    verifyClient: ({ req: request }: { req: IncomingMessage }, respond: HandshakeResponse): void => {
+      const requestId = newRequestId();
+      requestIds.set(request, requestId);
+      const rejection = rejectionFor(request);
+      if (!rejection) return respond(true);
+      const { status, message } = rejection;
+      metrics.handshakeRejected(status);
+      logger.info({ request_id: requestId, status, message }, "websocket handshake rejected");
+      const extensions = errors.commonExtensions(rejectionCodes[status], requestId);
+      respond(false, status, JSON.stringify({ errors: [{ message, extensions }] }), {
+        "Content-Type": "application/json; charset=utf-8",
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "no-store",
+        "X-Request-Id": requestId,
+        ...(status === 503 && { "Retry-After": "1" }),
+      });
+    },
+  };
+  const server = new WebSocketServer(options);
+  server.on("headers", (headers, request) => headers.push(`X-Request-Id: ${requestIds.get(request)}`));
+
+  const accept = (socket: WebSocket, upgradeRequest: IncomingMessage): void => {
+    const requestId = requestIds.get(upgradeRequest) as string;
+    const ipAddress = clientIpOf(upgradeRequest);
+    const connection = new Connection(socket, { upgradeRequest, requestId, ipAddress, logger });
     connections.add(connection);
     const onClose = serve(connection);
     socket.once("close", (code, reason) => {
@@ -79,34 +107,22 @@ export function createSubscriptionServer(deps: SubscriptionServerDeps): Subscrip
 
   return {
     path,
-    upgrade(request, socket, head) {
-      const requestId = newRequestId();
-      const rejection = rejectionFor(request);
-      if (rejection) {
-        metrics.handshakeRejected(rejection.status);
-        logger.info({ request_id: requestId, ...rejection }, "websocket handshake rejected");
-        rejectUpgrade(socket, rejection, { requestId, errors });
-        return;
-      }
-      requestIds.set(request, requestId);
-      server.handleUpgrade(request, socket, head, (opened) => accept(opened, request, requestId));
-    },
+    upgrade: (request, socket, head) => server.handleUpgrade(request, socket, head, accept),
     async [Symbol.asyncDispose]() {
       isStopping = true;
       stopChecks();
-      await closeAll(connections);
+      for (const connection of connections) connection.close(closeCodes.goingAway, "The server is stopping");
+      // `closeTimeout` ends those that do not answer.
+      await Promise.all([...connections].map(({ closed }) => closed));
     },
   };
 }
 
-/** Closes connections with revoked credentials, stalled clients or missing pongs. Returns a function that stops it. */
+/** Closes connections with revoked credentials or missing pongs. Returns a function that stops it. */
 function startChecks(connections: ReadonlySet<Connection>): () => void {
   const { revalidateIntervalMs, pingIntervalMs } = subscriptionLimits;
   const revalidateOnce = singleFlight(() => revalidateAll(connections), { ttlMs: 0 });
-  const checkTimer = setInterval(() => {
-    void revalidateOnce();
-    for (const connection of connections) connection.checkBackpressure();
-  }, revalidateIntervalMs).unref();
+  const checkTimer = setInterval(() => void revalidateOnce(), revalidateIntervalMs).unref();
   const pingTimer = setInterval(() => {
     for (const connection of connections) connection.ping();
   }, pingIntervalMs).unref();
@@ -117,39 +133,41 @@ function startChecks(connections: ReadonlySet<Connection>): () => void {
 }
 
 function limitRejection(connections: ReadonlySet<Connection>, clientIp: string): HandshakeRejection | null {
-  const {
-    connections: max,
-    unauthenticated: maxUnauthenticated,
-    unauthenticatedPerAddress,
-  } = subscriptionLimits;
-  const unauthenticated = [...connections].filter(({ authentication }) => authentication === null);
-  if (connections.size >= max || unauthenticated.length >= maxUnauthenticated)
+  const { connections: max, unauthenticated: maxOpen, unauthenticatedPerAddress } = subscriptionLimits;
+  const unauthenticated = [...connections].filter(({ principal }) => principal === null);
+  if (connections.size >= max || unauthenticated.length >= maxOpen)
     return { status: 503, message: "Too many WebSockets are open. Try again shortly" };
   const network = networkOf(clientIp);
-  const sameNetwork = unauthenticated.filter(({ ipAddress }) => networkOf(ipAddress) === network);
+  const sameNetwork = unauthenticated.filter(({ options }) => networkOf(options.ipAddress) === network);
   if (sameNetwork.length < unauthenticatedPerAddress) return null;
   const message =
     "Too many unauthenticated WebSockets from this IP address. Send connection_init, and try again shortly";
   return { status: 503, message };
 }
 
-function createWebSocketServer(): WebSocketServer {
-  const options = {
-    noServer: true,
-    clientTracking: false,
-    maxPayload: subscriptionLimits.maxMessageBytes,
-    // Compression costs memory per connection and allows decompression bombs, and events are small.
-    perMessageDeflate: false,
-    handleProtocols,
-    closeTimeout: subscriptionLimits.closeTimeoutMs,
+/**
+ * Returns a function that is true if the Origin header is absent (no browser), this server's own origin or an allowed CORS
+ * origin. Session cookies have stricter rules: see authenticate.ts.
+ */
+export function createOriginCheck({
+  graphqlOrigins,
+  publicUrl,
+}: OriginPolicy): (request: IncomingMessage) => boolean {
+  const allowed = new Set(graphqlOrigins);
+  if (publicUrl !== null) allowed.add(new URL(publicUrl).origin);
+  return ({ headers: { origin, host } }) => {
+    if (origin === undefined || allowed.has(origin)) return true;
+    return URL.canParse(origin) && host !== undefined && new URL(origin).host === host.toLowerCase();
   };
-  return new WebSocketServer(options);
 }
 
-async function closeAll(connections: ReadonlySet<Connection>): Promise<void> {
-  const allClosed = (): Promise<unknown> => Promise.all([...connections].map(({ closed }) => closed));
-  for (const connection of connections) connection.close(closeCodes.goingAway, "The server is stopping");
-  await withTimeout(allClosed(), subscriptionLimits.stopTimeoutMs);
-  for (const connection of connections) connection.terminate();
-  await allClosed();
+/** Returns a function that returns the client's IP address as Express does. `trustProxy` is its setting "trust proxy". */
+export function createClientIpResolver(
+  trustProxy: number | readonly string[],
+): (request: IncomingMessage) => string {
+  const app = express().set("trust proxy", trustProxy);
+  return ({ headers, socket }) => {
+    const request = Object.assign(Object.create(app.request) as Request, { app, headers, socket });
+    return request.ip ?? "";
+  };
 }
