@@ -178,17 +178,16 @@ function createErrorHandler(errors: ErrorFormatter): ErrorRequestHandler {
     const { requestId, simulated } = context;
     const failure = toAppError(error);
     const { status, headers } = failure;
-    const { message, extensions } = errors.translate(failure, { requestId, simulated });
-    const { http: _, ...visibleExtensions } = extensions;
-    const code = visibleExtensions["code"] === "BAD_USER_INPUT" ? "BAD_REQUEST" : visibleExtensions["code"];
+    const { message, extensions } = errors.format(failure, { requestId, simulated });
+    const code = extensions?.["code"] === "BAD_USER_INPUT" ? "BAD_REQUEST" : String(extensions?.["code"]);
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     response.status(status);
     response.type(
       request.accepts("application/json", "application/graphql-response+json") || "application/json",
     );
-    const common = errors.commonExtensions(String(code), requestId);
-    const answer = { errors: [{ message, extensions: { ...visibleExtensions, ...common } }] };
-    context.failure = { code: common.code, responseBody: answer };
+    const common = errors.commonExtensions(code, requestId);
+    const answer = { errors: [{ message, extensions: { ...extensions, ...common } }] };
+    context.failure = { code, responseBody: answer };
     response.send(JSON.stringify(answer));
   };
 }
