@@ -46,6 +46,7 @@ export interface OperationPlan {
   readonly depth: number;
   readonly aliases: number;
   readonly fieldCount: number;
+  readonly hasDirectives: boolean;
   /** The variables that `@skip` and `@include` anywhere in the document depend on. */
   readonly conditionVariables: ReadonlySet<string>;
 }
@@ -74,8 +75,12 @@ export function planOf(
   const selected = getOperationAST(unconditional, operation.name?.value);
   const root = schema.getRootType(operation.operation);
   invariant(selected && root, "the operation is valid");
-  const planner = new Planner(schema, unconditional);
-  const plan = { kind: operation.operation, conditionVariables, ...planner.plan(root, selected) };
+  const plan = {
+    kind: operation.operation,
+    hasDirectives: unconditional !== document,
+    conditionVariables,
+    ...new Planner(schema, unconditional).plan(root, selected),
+  };
   planCache.set(operation, plan);
   return plan;
 }
