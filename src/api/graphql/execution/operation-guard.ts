@@ -9,7 +9,7 @@ import {
   type VariableDefinitionNode,
 } from "graphql";
 import { keyRequired } from "../../../api-keys/api.ts";
-import { type RateLimitClass, type RateLimits, takeTokens } from "../../../rate-limits/api.ts";
+import { type RateLimits, takeTokens } from "../../../rate-limits/api.ts";
 import { unknownNames } from "../../../core/did-you-mean.ts";
 import { AppError, badRequest, type Problem } from "../../../core/errors.ts";
 import { costOf } from "./cost.ts";
@@ -66,11 +66,16 @@ export async function guardOperation(
   assertTransport(plan, request);
   checkKey(plan, request);
   const measured = measureOperation(schema, plan, requested);
-  if (principal && isMutation)
-    for (const tokens of tokensOf(plan))
-      await takeTokens(limits, rateLimitSubjectOf(principal), tokens, (name, value) =>
-        currentResponse().setHeader(name, value),
-      );
+  if (principal && isMutation) {
+    const setHeader = (name: string, value: string): void => void currentResponse().setHeader(name, value);
+    const batch = countBulkFields(plan);
+    const counts = [
+      ["batch", batch],
+      ["write", plan.rootFields.length - batch],
+    ] as const;
+    for (const [kind, count] of counts)
+      if (count > 0) await takeTokens(limits, rateLimitSubjectOf(principal), { kind, count }, setHeader);
+  }
   return measured;
 }
 
@@ -168,15 +173,4 @@ function shareKindOf(plan: OperationPlan): ShareKind {
 
 function countBulkFields({ rootFields }: OperationPlan): number {
   return rootFields.filter(({ definition }) => BULK_FIELDS.has(definition.name)).length;
-}
-
-/** One rate-limit token per root field. */
-function tokensOf(plan: OperationPlan): { kind: RateLimitClass; count: number }[] {
-  const { rootFields } = plan;
-  const batch = countBulkFields(plan);
-  const counts = [
-    { kind: "batch", count: batch },
-    { kind: "write", count: rootFields.length - batch },
-  ] as const;
-  return counts.filter(({ count }) => count > 0);
 }
