@@ -60,12 +60,12 @@ function countTokens({ headers }: Request): number {
 /** Runs the following handlers inside the request store. In production, rejects anonymous requests with 401. */
 export function authenticate(deps: AuthenticationDeps, simulate: Simulate): RequestHandler {
   return async (request, response, next) => {
-    const setHeader = (name: string, value: string): void => void response.setHeader(name, value);
     const principal = await identify(deps, request);
     const context = contextOf(response);
     context.principal = principal;
     const subject = principal ? rateLimitSubjectOf(principal) : anonymousSubject(request);
-    await takeTokens(deps.limits, subject, { kind: "read", count: countTokens(request) }, setHeader);
+    const tokens = { kind: "read", count: countTokens(request) } as const;
+    await takeTokens(deps.limits, subject, tokens, (name, value) => response.setHeader(name, value));
     const partner = partnerOfTestKey(principal);
     const isOpen =
       partner === undefined ||
@@ -87,7 +87,6 @@ export function authenticate(deps: AuthenticationDeps, simulate: Simulate): Requ
         requestId: context.requestId,
         ipAddress: request.ip ?? null,
         principal,
-        idempotencyKey: request.get("idempotency-key"),
         signal: disconnected.signal,
       },
       next,

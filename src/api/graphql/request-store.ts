@@ -8,7 +8,6 @@ import type { IncomingOperation } from "./context.ts";
 export interface RequestStore extends IncomingOperation {
   /** Null on a WebSocket, which takes subscriptions only. */
   readonly response: Response | null;
-  readonly idempotencyKey?: string | undefined;
   /** Set instead of executing a subscription that has passed all checks: its WebSocket starts it. */
   subscription: ExecutionArgs | null;
 }

@@ -64,7 +64,7 @@ export async function guardOperation(
       "You view a partner, and can change nothing. Stop viewing first",
     );
   assertTransport(plan, request);
-  checkKey(plan, request);
+  checkKey(plan);
   const measured = measureOperation(schema, plan, requested);
   if (principal && isMutation) {
     const setHeader = (name: string, value: string): void => void currentResponse().setHeader(name, value);
