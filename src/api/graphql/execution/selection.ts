@@ -42,6 +42,12 @@ export class Selection {
     return new Selection(this.#info, this.#definition(name).type, nodes);
   }
 
+  /** Of a connection: whether its page and its total are selected. */
+  get include(): { readonly items: boolean; readonly total: boolean } {
+    const items = this.has("nodes") || this.has("edges") || this.has("pageInfo");
+    return { items, total: this.has("totalCount") };
+  }
+
   /** Of a connection: returns the fields of its items, selected by `nodes` or by `edges { node }`. */
   items(): Selection {
     return this.below("nodes", [...this.nodes("nodes"), ...this.below("edges").nodes("node")]);

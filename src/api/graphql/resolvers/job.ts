@@ -1,7 +1,14 @@
 /** Jobs with their organisations and histories, job statuses and failure reasons. */
 import { isDeepStrictEqual } from "node:util";
-import type { GraphQLResolveInfo } from "graphql";
-import { includeHistory } from "../../../events/api.ts";
+import {
+  type EventAudience,
+  type EventDetails,
+  type EventWithPosition,
+  historyCursor,
+  type HistoryPage,
+  type HistoryRequest,
+  includeHistory,
+} from "../../../events/api.ts";
 import {
   jobCursor,
   type JobFilterTree,
@@ -20,10 +27,9 @@ import type {
   JobResolvers,
   QueryResolvers,
 } from "../generated/schema-types.ts";
-import { toJobNode, toOrganizationNode } from "../nodes.ts";
-import { Connection, pageRequest, readCursor } from "../pagination.ts";
+import { type JobEventNode, toJobEventNode, toJobNode, toOrganizationNode } from "../nodes.ts";
+import { Connection, pageRequest, readCursor, type PageArguments } from "../pagination.ts";
 import { Selection } from "../execution/selection.ts";
-import { historyConnection, historyRequest, historySelection } from "./history.ts";
 
 export const jobQueries: QueryResolvers = {
   async job(_root, { id, markingNumber }, { principal, services, database, loaders }) {
@@ -50,14 +56,16 @@ export const jobQueries: QueryResolvers = {
     const order = toJobOrder(args.orderBy);
     const position = readCursor({ direction, cursor }, (text) => readPosition(text, order));
     const filter = await checkedFilter(context, args.filter);
-    const { history, listedNumbers, ...include } = includedFields(info);
+    const selection = new Selection(info);
+    const history = historySelection(selection.items());
     const extraJoins = history ? includeHistory(history.request, history.details) : undefined;
     const page = { direction, limit, position };
-    const query = { filter, order, page, include: { ...include, extraJoins } };
+    const query = { filter, order, page, include: { ...selection.include, extraJoins } };
     const reader = context.readerFor(principal);
     const { jobs } = context.services;
     const { search } = filter;
-    const numbers = listedNumbers && search ? await jobs.listedNumbers(principal, search, reader) : null;
+    const hasNumbers = selection.has("listedNumbers");
+    const numbers = hasNumbers && search ? await jobs.listedNumbers(principal, search, reader) : null;
     const connection = new Connection({
       ...(await jobs.list(principal, query, reader)),
       toNode(row) {
@@ -116,12 +124,38 @@ export function toJobOrder(order: JobOrderInput | null | undefined): JobOrder {
   return { field, descending: direction === "desc" };
 }
 
-function includedFields(info: GraphQLResolveInfo) {
-  const connection = new Selection(info);
-  return {
-    items: connection.has("nodes") || connection.has("edges") || connection.has("pageInfo"),
-    total: connection.has("totalCount"),
-    listedNumbers: connection.has("listedNumbers"),
-    history: historySelection(connection.items()),
-  };
+function historyRequest(args: PageArguments): HistoryRequest {
+  const page = pageRequest(args);
+  return { limit: page.limit, beforeSequence: readCursor(page, historyCursor.decode) };
+}
+
+/** The page of history to load with each job, and the event fields that are selected. */
+interface HistorySelection {
+  readonly request: HistoryRequest;
+  readonly details: EventDetails;
+}
+
+/** Returns null if no history, several histories or a page after a cursor are selected. */
+function historySelection(job: Selection): HistorySelection | null {
+  const [node, ...others] = job.nodes("history");
+  if (!node || others.length > 0) return null;
+  const { first, after }: PageArguments = job.argumentsOf(node);
+  if (typeof after === "string") return null;
+  const event = job.below("history").items();
+  const details = { requestId: event.has("requestId"), position: event.has("cursor") };
+  return { request: historyRequest({ first }), details };
+}
+
+function historyConnection(
+  { items, hasMore }: HistoryPage,
+  { beforeSequence }: HistoryRequest,
+  principal: EventAudience,
+): Connection<EventWithPosition, JobEventNode> {
+  return new Connection({
+    items,
+    hasNext: hasMore,
+    hasPrevious: beforeSequence !== null,
+    toNode: (row) => toJobEventNode(row, principal),
+    cursorOf: historyCursor.encode,
+  });
 }

@@ -19,12 +19,7 @@ import { Selection } from "../execution/selection.ts";
 
 export const organizationQueries: QueryResolvers = {
   async organizations(_root, { search, ...args }, { database }, info) {
-    const selected = new Selection(info);
-    const include = {
-      items: selected.has("nodes") || selected.has("edges") || selected.has("pageInfo"),
-      total: selected.has("totalCount"),
-    };
-    const filter = { search: search ?? null, include };
+    const filter = { search: search ?? null, include: new Selection(info).include };
     return await listConnection(args, {
       cursor: organizationCursor,
       list: (page) => listOrganizations(database, { ...filter, ...page }),
@@ -81,30 +76,34 @@ function numbersOf({ id }: OrganizationNode, { loaders }: GraphqlContext) {
 }
 
 export const organization: OrganizationResolvers = {
-  async createdAt(node, _args, context) {
-    return (await organizationSummaryOf(node, context))?.createdAt ?? null;
-  },
-  async timeZone(node, _args, context) {
-    return (await organizationSummaryOf(node, context))?.timeZone ?? null;
-  },
-  async suspendedAt(node, _args, context) {
-    return isOperator(context) ? ((await organizationSummaryOf(node, context))?.suspendedAt ?? null) : null;
-  },
-  async memberCount(node, _args, context) {
-    return isOperator(context) ? ((await organizationSummaryOf(node, context))?.memberCount ?? null) : null;
-  },
-  async canImportJobs(node, _args, context) {
-    return isOperator(context) ? ((await organizationSummaryOf(node, context))?.canImportJobs ?? null) : null;
-  },
+  createdAt: summaryField("createdAt", isOwnOrOperator),
+  timeZone: summaryField("timeZone", isOwnOrOperator),
+  suspendedAt: summaryField("suspendedAt", isOperator),
+  memberCount: summaryField("memberCount", isOperator),
+  canImportJobs: summaryField("canImportJobs", isOperator),
   activity: (node, _args, context) =>
     isOperator(context) ? context.loaders.load("organizationActivities", uuidOf("org", node.id)) : null,
 };
 
-/** Returns null for other organisations, unless the principal is an operator. */
-async function organizationSummaryOf({ id }: OrganizationNode, context: GraphqlContext) {
-  const uuid = uuidOf("org", id);
-  const isOwn = context.principal.organizationId === uuid;
-  return isOwn || isOperator(context) ? await context.loaders.load("organizationSummaries", uuid) : null;
+type Summary = NonNullable<Awaited<ReturnType<typeof loadSummary>>>;
+
+function loadSummary({ loaders }: GraphqlContext, uuid: string) {
+  return loaders.load("organizationSummaries", uuid);
+}
+
+/** Returns the resolver of a field that is null for other principals. */
+function summaryField<Name extends keyof Summary>(
+  name: Name,
+  isVisible: (context: GraphqlContext, uuid: string) => boolean,
+) {
+  return async ({ id }: OrganizationNode, _args: unknown, context: GraphqlContext) => {
+    const uuid = uuidOf("org", id);
+    return isVisible(context, uuid) ? ((await loadSummary(context, uuid))?.[name] ?? null) : null;
+  };
+}
+
+function isOwnOrOperator(context: GraphqlContext, uuid: string): boolean {
+  return context.principal.organizationId === uuid || isOperator(context);
 }
 
 function isOperator({ principal }: GraphqlContext): boolean {
