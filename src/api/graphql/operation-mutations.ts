@@ -5,6 +5,7 @@ import {
   isInputObjectType,
   type GraphQLField,
   type GraphQLObjectType,
+  type GraphQLOutputType,
   type GraphQLSchema,
 } from "graphql";
 import { z } from "zod";
@@ -26,6 +27,7 @@ import type { GraphqlServices } from "./services.ts";
 import { type ErrorPath, thrownUserErrors } from "./user-errors.ts";
 
 type Values = Readonly<Record<string, unknown>>;
+type AnyOperation = Operation<GraphqlServices> | RestOperation<GraphqlServices>;
 
 /** Converts arguments that are not the input of the operation, and results that are not the payload. */
 export interface Adjustment {
@@ -47,7 +49,7 @@ export type ToNodes = Readonly<Record<string, (value: never) => object>>;
  */
 export function operationMutations(
   schema: GraphQLSchema,
-  operations: readonly (Operation<GraphqlServices> | RestOperation<GraphqlServices>)[],
+  operations: readonly AnyOperation[],
   adjustments: Readonly<Record<string, Adjustment>>,
   toNodes: ToNodes,
 ): Record<string, MutationResolver> {
@@ -62,42 +64,24 @@ export function operationMutations(
 }
 
 function resolverOf(
-  operation: Operation<GraphqlServices> | RestOperation<GraphqlServices>,
-  { args, type }: GraphQLField<unknown, unknown>,
+  operation: AnyOperation,
+  { args: declared, type }: GraphQLField<unknown, unknown>,
   { toInput = (args) => args, toPayload }: Adjustment,
   toNodes: ToNodes,
 ): MutationResolver {
   const { graphql, params, input } = operation;
   /** The argument whose fields are the input; undefined if each argument is a part of the input. */
-  const inputArgument = args.find((argument) => isInputObjectType(getNullableType(argument.type)))?.name;
-  const payload = Object.values((getNamedType(type) as GraphQLObjectType).getFields()).filter(
-    ({ name }) => name !== "userErrors",
-  );
-  const renamed = graphql?.args ?? {};
+  const inputArgument = declared.find((argument) => isInputObjectType(getNullableType(argument.type)))?.name;
   const target = graphql?.subject ?? ["id", "markingNumber"].find((name) => name in params.shape);
-  const targetArgument = args.find(({ name }) => (renamed[name] ?? name) === target)?.name;
+  const targetArgument = declared.find(({ name }) => (graphql?.args?.[name] ?? name) === target)?.name;
   const errorPath: ErrorPath = {
     fields: inputArgument ?? "",
     subject: target === undefined ? null : (targetArgument ?? `${inputArgument}.${target}`),
   };
   const schema = z.object({ ...params.shape, ...input.shape });
   const { secrets = [] } = ("once" in operation && operation.once) || {};
-  const payloadOf = (toPayload ?? payloadWriter(operation, payload, toNodes)) as (result: unknown) => object;
-
-  /** Booleans are text in REST's query. Null is absent, except in a patch. */
-  const isQuery = "rest" in operation && takesQuery(operation.rest);
-  const read = (args: Values): Values => {
-    const { [inputArgument ?? ""]: members, ...others } = args;
-    const entries = Object.entries({ ...others, ...(members as object) });
-    return Object.fromEntries(
-      entries
-        .filter(([, value]) => value !== null || inputArgument === "patch")
-        .map(([name, value]) => [
-          renamed[name] ?? name,
-          isQuery && typeof value === "boolean" ? String(value) : value,
-        ]),
-    );
-  };
+  const payloadOf = (toPayload ?? payloadWriter(operation, type, toNodes)) as (result: unknown) => object;
+  const read = inputReader(operation, inputArgument);
 
   return async (_root, args, context) => {
     const { requestId, ipAddress, services } = context;
@@ -125,21 +109,35 @@ function resolverOf(
   };
 }
 
+/** Returns a function that returns the input in the arguments. Booleans are text in REST's query. Null is absent, except in a patch. */
+function inputReader(operation: AnyOperation, inputArgument = ""): (args: Values) => Values {
+  const isQuery = "rest" in operation && takesQuery(operation.rest);
+  return ({ [inputArgument]: members, ...others }) =>
+    Object.fromEntries(
+      Object.entries({ ...others, ...(members as object) })
+        .filter(([, value]) => value !== null || inputArgument === "patch")
+        .map(([name, value]) => [
+          operation.graphql?.args?.[name] ?? name,
+          isQuery && typeof value === "boolean" ? String(value) : value,
+        ]),
+    );
+}
+
 /** Returns a function that returns the payload for a result: the result itself, or the payload's only field with it. */
 function payloadWriter(
-  operation: Operation<never> | RestOperation<never>,
-  payload: readonly GraphQLField<unknown, unknown>[],
+  operation: AnyOperation,
+  type: GraphQLOutputType,
   toNodes: ToNodes,
 ): (result: never) => object {
-  const [first] = payload;
-  const field = first?.name ?? "";
-  if (!("rest" in operation)) {
-    const toNode = (first && toNodes[getNamedType(first.type).name]) ?? ((value: object) => value);
-    return payload.length > 1 ? (result) => result : (result) => ({ [field]: toNode(result) });
+  const { userErrors: _, ...fields } = (getNamedType(type) as GraphQLObjectType).getFields();
+  const [[name, field], ...others] = Object.entries(fields) as [[string, GraphQLField<unknown, unknown>]];
+  if ("rest" in operation) {
+    const { output } = operation;
+    const isPayload = output instanceof z.ZodObject && name in output.shape;
+    return (result) => (isPayload ? result : { [name]: result });
   }
-  const { output } = operation;
-  const isPayload = output instanceof z.ZodObject && field in output.shape;
-  return (result) => (isPayload ? result : { [field]: result });
+  const toNode = toNodes[getNamedType(field.type).name] ?? ((value: object) => value);
+  return (result) => (others.length > 0 ? result : { [name]: toNode(result) });
 }
 
 function organizationOf({ organizationId = null }: Values): string | null {

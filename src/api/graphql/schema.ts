@@ -33,16 +33,19 @@ import { enumValues, readSdl } from "./sdl.ts";
  * whose JSON is the same text.
  */
 function passThrough(scalar: GraphQLScalarType, name: string): GraphQLScalarType {
-  const toText = (value: unknown): unknown => (value instanceof Date ? value.toISOString() : value);
   const passThroughScalar = new GraphQLScalarType({
     name,
     parseValue: (value) => toText(scalar.parseValue(value)),
-    parseLiteral: (node, variables) => toText(scalar.parseLiteral(node, variables)),
+    parseLiteral: (literal, variables) => toText(scalar.parseLiteral(literal, variables)),
     serialize: (value) => value,
   });
   // Keep the SDL's description and specification URL: the scalar's own values would replace them.
   const { description: _description, specifiedByURL: _specifiedByURL, ...members } = passThroughScalar;
   return members as GraphQLScalarType;
+}
+
+function toText(value: unknown): unknown {
+  return value instanceof Date ? value.toISOString() : value;
 }
 
 const scalars = {

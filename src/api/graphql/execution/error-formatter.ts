@@ -8,7 +8,7 @@ import {
   type GraphQLFormattedError,
 } from "graphql";
 import { isCancelled } from "../../../core/postgres/errors.ts";
-import { AppError, type ErrorCode, type Problem } from "../../../core/errors.ts";
+import type { AppError, ErrorCode, Problem } from "../../../core/errors.ts";
 import { ReauthenticationRequiredError } from "../../../core/fresh-authentication.ts";
 import { serializeError, type Logger } from "../../../core/logger.ts";
 import { documentLimitError } from "./limits.ts";

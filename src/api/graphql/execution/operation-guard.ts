@@ -67,7 +67,6 @@ export async function guardOperation(
   checkKey(plan);
   const measured = measureOperation(schema, plan, requested);
   if (principal && isMutation) {
-    const setHeader = (name: string, value: string): void => void currentResponse().setHeader(name, value);
     const batch = countBulkFields(plan);
     const counts = [
       ["batch", batch],
@@ -77,6 +76,10 @@ export async function guardOperation(
       if (count > 0) await takeTokens(limits, rateLimitSubjectOf(principal), { kind, count }, setHeader);
   }
   return measured;
+}
+
+function setHeader(name: string, value: string): void {
+  currentResponse().setHeader(name, value);
 }
 
 interface RequestedOperation {

@@ -136,12 +136,12 @@ interface HistorySelection {
 }
 
 /** Returns null if no history, several histories or a page after a cursor are selected. */
-function historySelection(job: Selection): HistorySelection | null {
-  const [node, ...others] = job.nodes("history");
+function historySelection(fields: Selection): HistorySelection | null {
+  const [node, ...others] = fields.nodes("history");
   if (!node || others.length > 0) return null;
-  const { first, after }: PageArguments = job.argumentsOf(node);
+  const { first, after }: PageArguments = fields.argumentsOf(node);
   if (typeof after === "string") return null;
-  const event = job.below("history").items();
+  const event = fields.below("history").items();
   const details = { requestId: event.has("requestId"), position: event.has("cursor") };
   return { request: historyRequest({ first }), details };
 }

@@ -13,6 +13,7 @@ import { newRequestId } from "../../../core/ids.ts";
 import type { Logger } from "../../../core/logger.ts";
 import { networkOf } from "../../../core/network.ts";
 import type { WebSocketHandler } from "../../server/server.ts";
+import type { ErrorFormatter } from "../execution/error-formatter.ts";
 import { revalidateAll } from "./authenticate.ts";
 import { Connection } from "./connection.ts";
 import { closeCodes, subscriptionLimits } from "./limits.ts";
@@ -76,17 +77,9 @@ export function createSubscriptionServer(deps: SubscriptionServerDeps): WebSocke
       requestIds.set(request, requestId);
       const rejection = rejectionFor(request);
       if (!rejection) return respond(true);
-      const { status, message } = rejection;
-      metrics.handshakeRejected(status);
-      logger.info({ request_id: requestId, status, message }, "websocket handshake rejected");
-      const extensions = errors.commonExtensions(rejectionCodes[status], requestId);
-      respond(false, status, JSON.stringify({ errors: [{ message, extensions }] }), {
-        "Content-Type": "application/json; charset=utf-8",
-        "X-Content-Type-Options": "nosniff",
-        "Cache-Control": "no-store",
-        "X-Request-Id": requestId,
-        ...(status === 503 && { "Retry-After": "1" }),
-      });
+      metrics.handshakeRejected(rejection.status);
+      logger.info({ request_id: requestId, ...rejection }, "websocket handshake rejected");
+      sendRejection(respond, rejection, { requestId, errors });
     },
   };
   const server = new WebSocketServer(options);
@@ -116,6 +109,21 @@ export function createSubscriptionServer(deps: SubscriptionServerDeps): WebSocke
       await Promise.all([...connections].map(({ closed }) => closed));
     },
   };
+}
+
+function sendRejection(
+  respond: HandshakeResponse,
+  { status, message }: HandshakeRejection,
+  { requestId, errors }: { requestId: string; errors: ErrorFormatter },
+): void {
+  const extensions = errors.commonExtensions(rejectionCodes[status], requestId);
+  respond(false, status, JSON.stringify({ errors: [{ message, extensions }] }), {
+    "Content-Type": "application/json; charset=utf-8",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+    "X-Request-Id": requestId,
+    ...(status === 503 && { "Retry-After": "1" }),
+  });
 }
 
 /** Closes connections with revoked credentials or missing pongs. Returns a function that stops it. */
