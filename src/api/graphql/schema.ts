@@ -2,21 +2,14 @@
 import { makeExecutableSchema } from "@graphql-tools/schema";
 import { buildSchema, GraphQLScalarType, type GraphQLSchema } from "graphql";
 import { DateTimeResolver, JSONResolver, LocalDateResolver } from "graphql-scalars";
-import { withAccess } from "./authorize.ts";
-import type { Resolvers } from "./generated/schema-types.ts";
-import { accountQueries, accountRequest, auditEntry, mail, savedView, viewer } from "./resolvers/account.ts";
-import { eventQueries, jobEvent, subscriptions } from "./resolvers/event.ts";
-import { job, jobQueries } from "./resolvers/job.ts";
-import { jobMutations, testModeAdjustments, updatedJob } from "./resolvers/job-mutations.ts";
-import { node, nodeQueries } from "./resolvers/node.ts";
-import {
-  organization,
-  organizationAttention,
-  organizationOverview,
-  organizationQueries,
-} from "./resolvers/organization.ts";
-import { statsQueries } from "./resolvers/job-stats.ts";
-import { webhookAdjustments, webhookDelivery, webhookEndpoint, webhookQueries } from "./resolvers/webhook.ts";
+import { accountResolvers } from "./resolvers/account.ts";
+import { eventResolvers } from "./resolvers/event.ts";
+import { jobResolvers } from "./resolvers/job.ts";
+import { jobMutationResolvers, testModeAdjustments } from "./resolvers/job-mutations.ts";
+import { nodeResolvers } from "./resolvers/node.ts";
+import { organizationResolvers } from "./resolvers/organization.ts";
+import { statsResolvers } from "./resolvers/job-stats.ts";
+import { webhookAdjustments, webhookResolvers } from "./resolvers/webhook.ts";
 import {
   toAccountRequestNode,
   toInvitationNode,
@@ -54,36 +47,6 @@ const scalars = {
   JSON: passThrough(JSONResolver, "JSON"),
 };
 
-const resolvers: Resolvers = {
-  ...scalars,
-  Query: withAccess({
-    ...accountQueries,
-    ...organizationQueries,
-    ...jobQueries,
-    ...statsQueries,
-    ...eventQueries,
-    ...webhookQueries,
-    ...nodeQueries,
-  }),
-  Mutation: withAccess(jobMutations),
-  Subscription: withAccess(subscriptions),
-  Node: node,
-  Viewer: viewer,
-  Organization: organization,
-  OrganizationAttention: organizationAttention,
-  OrganizationOverview: organizationOverview,
-  AccountRequest: accountRequest,
-  AuditEntry: auditEntry,
-  Job: job,
-  JobEvent: jobEvent,
-  UpdateJobPayload: updatedJob,
-  BulkJobResult: updatedJob,
-  Mail: mail,
-  SavedView: savedView,
-  WebhookEndpoint: webhookEndpoint,
-  WebhookDelivery: webhookDelivery,
-};
-
 const adjustments = { ...webhookAdjustments, ...testModeAdjustments };
 
 const toNodes = {
@@ -100,7 +63,15 @@ export function createSchema(): GraphQLSchema {
     typeDefs: schema,
     resolvers: [
       enumValues(schema),
-      resolvers,
+      scalars,
+      accountResolvers,
+      organizationResolvers,
+      jobResolvers,
+      jobMutationResolvers,
+      statsResolvers,
+      eventResolvers,
+      webhookResolvers,
+      nodeResolvers,
       { Mutation: operationMutations(schema, operations, adjustments, toNodes) },
     ],
     // By default, enums in the default of an input object keep their names.

@@ -11,13 +11,12 @@ import type {
 } from "../../../jobs/api.ts";
 import { rootAccess } from "../../../operations/all.ts";
 import { authorize } from "../../../operations/admit.ts";
+import { withAccess } from "../authorize.ts";
 import type {
-  BulkJobResultResolvers,
   JobPatch,
-  MutationResolvers,
   RescheduleJobInput,
+  Resolvers,
   UpdateJobInput,
-  UpdateJobPayloadResolvers,
   UserError,
 } from "../generated/schema-types.ts";
 import type { GraphqlContext } from "../context.ts";
@@ -29,65 +28,69 @@ import type { Adjustment } from "../operation-mutations.ts";
 /** Prefix of problem fields, relative to the item. */
 const PATCH_PATH = "patch.";
 
-export const jobMutations: MutationResolvers = {
-  async updateJob(_root, { input }, context) {
-    const { principal, services } = context;
-    const { jobs, idempotency } = services;
-    const response = await idempotency.runOnce(keyedMutation("updateJob", input), async (tx) => {
-      const options = { ...changeContext(context), dryRun: false, path: PATCH_PATH, tx };
-      const { result } = await jobs.updateOne(principal, toUpdateItem(input), options);
-      return { data: result, changed: result.outcome === "updated" };
-    });
-    return toBulkResult(unwrapResponse(response) as ItemResult, "input");
-  },
+export const jobMutationResolvers: Resolvers = {
+  Mutation: withAccess({
+    async updateJob(_root, { input }, context) {
+      const { principal, services } = context;
+      const { jobs, idempotency } = services;
+      const response = await idempotency.runOnce(keyedMutation("updateJob", input), async (tx) => {
+        const options = { ...changeContext(context), dryRun: false, path: PATCH_PATH, tx };
+        const { result } = await jobs.updateOne(principal, toUpdateItem(input), options);
+        return { data: result, changed: result.outcome === "updated" };
+      });
+      return toBulkResult(unwrapResponse(response) as ItemResult, "input");
+    },
 
-  updateJobs: (_root, args, context) =>
-    changeInBulk("updateJobs", args, context, async ({ jobs }, options) => {
-      const items = args.items.map(toUpdateItem);
-      const batch = { ...options, pathOf: () => PATCH_PATH };
-      return (await jobs.updateBatch(context.principal, items, batch)).results;
-    }),
+    updateJobs: (_root, args, context) =>
+      changeInBulk("updateJobs", args, context, async ({ jobs }, options) => {
+        const items = args.items.map(toUpdateItem);
+        const batch = { ...options, pathOf: () => PATCH_PATH };
+        return (await jobs.updateBatch(context.principal, items, batch)).results;
+      }),
 
-  rescheduleJobs: (_root, args, context) =>
-    changeInBulk("rescheduleJobs", args, context, ({ jobs }, options) =>
-      jobs.reschedule(context.principal, args.items.map(toTarget), args, options),
-    ),
+    rescheduleJobs: (_root, args, context) =>
+      changeInBulk("rescheduleJobs", args, context, ({ jobs }, options) =>
+        jobs.reschedule(context.principal, args.items.map(toTarget), args, options),
+      ),
 
-  async createJobs(_root, { items, ...args }, context) {
-    const operator = operatorOf(context);
-    const jobs = items.map(({ markingNumber, agentId, contractorId, fields, providerStatus }, index) => ({
-      markingNumber,
-      agentId: organizationUuid(`items.${index}.agentId`, agentId),
-      contractorId: contractorUuid(contractorId ?? null, index),
-      fields: toContractFields(fields ?? {}),
-      providerStatus: providerStatus ?? null,
-    }));
-    const options = bulkOptions(context, args);
-    const results = await context.services.operations.createJobs(operator, jobs, options);
-    return toBulkPayload("createdCount", results);
-  },
+    async createJobs(_root, { items, ...args }, context) {
+      const operator = operatorOf(context);
+      const jobs = items.map(({ markingNumber, agentId, contractorId, fields, providerStatus }, index) => ({
+        markingNumber,
+        agentId: organizationUuid(`items.${index}.agentId`, agentId),
+        contractorId: contractorUuid(contractorId ?? null, index),
+        fields: toContractFields(fields ?? {}),
+        providerStatus: providerStatus ?? null,
+      }));
+      const options = bulkOptions(context, args);
+      const results = await context.services.operations.createJobs(operator, jobs, options);
+      return toBulkPayload("createdCount", results);
+    },
 
-  async assignJobs(_root, { items, ...args }, context) {
-    const operator = operatorOf(context);
-    const assignments = items.map(({ markingNumber, contractorId }, index) => ({
-      markingNumber,
-      contractorId: contractorUuid(requireGiven(`items.${index}.contractorId`, contractorId), index),
-    }));
-    const options = bulkOptions(context, args);
-    const results = await context.services.operations.assignJobs(operator, assignments, options);
-    return toBulkPayload("assignedCount", results);
-  },
+    async assignJobs(_root, { items, ...args }, context) {
+      const operator = operatorOf(context);
+      const assignments = items.map(({ markingNumber, contractorId }, index) => ({
+        markingNumber,
+        contractorId: contractorUuid(requireGiven(`items.${index}.contractorId`, contractorId), index),
+      }));
+      const options = bulkOptions(context, args);
+      const results = await context.services.operations.assignJobs(operator, assignments, options);
+      return toBulkPayload("assignedCount", results);
+    },
 
-  async setProviderStatus(_root, { items, ...args }, context) {
-    const operator = operatorOf(context);
-    const changes = items.map(({ markingNumber, providerStatus }, index) => ({
-      markingNumber,
-      providerStatus: requireGiven(`items.${index}.providerStatus`, providerStatus),
-    }));
-    const options = bulkOptions(context, args);
-    const results = await context.services.operations.setProviderStatus(operator, changes, options);
-    return toBulkPayload("updatedCount", results);
-  },
+    async setProviderStatus(_root, { items, ...args }, context) {
+      const operator = operatorOf(context);
+      const changes = items.map(({ markingNumber, providerStatus }, index) => ({
+        markingNumber,
+        providerStatus: requireGiven(`items.${index}.providerStatus`, providerStatus),
+      }));
+      const options = bulkOptions(context, args);
+      const results = await context.services.operations.setProviderStatus(operator, changes, options);
+      return toBulkPayload("updatedCount", results);
+    },
+  }),
+  UpdateJobPayload: { job: visibleJob },
+  BulkJobResult: { job: visibleJob },
 };
 
 function operatorOf({ principal }: GraphqlContext): OperatorPrincipal {
@@ -96,12 +99,14 @@ function operatorOf({ principal }: GraphqlContext): OperatorPrincipal {
 }
 
 /** Returning the job requires `jobs:read`. With `jobs:write` only, a key sees the outcome but not the job. */
-export const updatedJob: Pick<BulkJobResultResolvers & UpdateJobPayloadResolvers, "job"> = {
-  job({ job = null }: { job?: JobNode | null }, _args: unknown, { principal }: GraphqlContext) {
-    if (job !== null) authorize(rootAccess.job, principal);
-    return job;
-  },
-};
+function visibleJob(
+  { job = null }: { job?: JobNode | null },
+  _args: unknown,
+  { principal }: GraphqlContext,
+): JobNode | null {
+  if (job !== null) authorize(rootAccess.job, principal);
+  return job;
+}
 
 async function changeInBulk(
   field: string,

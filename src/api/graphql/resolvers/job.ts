@@ -21,85 +21,82 @@ import { invalidArgument, invariant } from "../../../core/errors.ts";
 import { fromTypedId } from "../../../core/ids.ts";
 import type { GraphqlContext } from "../context.ts";
 import { parseFilter } from "../parse-filter.ts";
-import type {
-  JobFilter,
-  JobOrder as JobOrderInput,
-  JobResolvers,
-  QueryResolvers,
-} from "../generated/schema-types.ts";
+import { withAccess } from "../authorize.ts";
+import type { JobFilter, JobOrder as JobOrderInput, Resolvers } from "../generated/schema-types.ts";
 import { type JobEventNode, toJobEventNode, toJobNode, toOrganizationNode } from "../nodes.ts";
 import { Connection, pageRequest, readCursor, type PageArguments } from "../pagination.ts";
 import { Selection } from "../execution/selection.ts";
 
-export const jobQueries: QueryResolvers = {
-  async job(_root, { id, markingNumber }, { principal, services, database, loaders }) {
-    // An argument that is null counts as absent.
-    if ((typeof id === "string") === (typeof markingNumber === "string"))
-      throw invalidArgument("", "Give either id or markingNumber");
-    if (typeof markingNumber === "string") {
-      const [row] = await services.jobs.findByMarkingNumbers(principal, [markingNumber], database);
-      return row ? toJobNode(row) : null;
-    }
-    const uuid = fromTypedId("job", id as string);
-    return uuid === null ? null : await loaders.load("jobs", uuid);
-  },
+export const jobResolvers: Resolvers = {
+  Query: withAccess({
+    async job(_root, { id, markingNumber }, { principal, services, database, loaders }) {
+      // An argument that is null counts as absent.
+      if ((typeof id === "string") === (typeof markingNumber === "string"))
+        throw invalidArgument("", "Give either id or markingNumber");
+      if (typeof markingNumber === "string") {
+        const [row] = await services.jobs.findByMarkingNumbers(principal, [markingNumber], database);
+        return row ? toJobNode(row) : null;
+      }
+      const uuid = fromTypedId("job", id as string);
+      return uuid === null ? null : await loaders.load("jobs", uuid);
+    },
 
-  async jobsByMarkingNumber(_root, { markingNumbers }, { principal, services, database }) {
-    const rows = await services.jobs.findByMarkingNumbers(principal, markingNumbers, database);
-    return rows.map((row) => row && toJobNode(row));
-  },
+    async jobsByMarkingNumber(_root, { markingNumbers }, { principal, services, database }) {
+      const rows = await services.jobs.findByMarkingNumbers(principal, markingNumbers, database);
+      return rows.map((row) => row && toJobNode(row));
+    },
 
-  /** Loads the page and, if selected, its organisations, histories and total with one SQL statement. */
-  async jobs(_root, args, context, info) {
-    const { principal } = context;
-    const { direction, limit, cursor } = pageRequest(args);
-    const order = toJobOrder(args.orderBy);
-    const position = readCursor({ direction, cursor }, (text) => readPosition(text, order));
-    const filter = await checkedFilter(context, args.filter);
-    const selection = new Selection(info);
-    const history = historySelection(selection.items());
-    const extraJoins = history ? includeHistory(history.request, history.details) : undefined;
-    const page = { direction, limit, position };
-    const query = { filter, order, page, include: { ...selection.include, extraJoins } };
-    const reader = context.readerFor(principal);
-    const { jobs } = context.services;
-    const { search } = filter;
-    const hasNumbers = selection.has("listedNumbers");
-    const numbers = hasNumbers && search ? await jobs.listedNumbers(principal, search, reader) : null;
-    const connection = new Connection({
-      ...(await jobs.list(principal, query, reader)),
-      toNode(row) {
-        const node = toJobNode(row);
-        if (history && extraJoins)
-          node.prefetchedHistory = { request: history.request, page: extraJoins.read(row) };
-        return node;
-      },
-      cursorOf: (row) => jobCursor(order, row),
-    });
-    return Object.assign(connection, { listedNumbers: numbers });
-  },
+    /** Loads the page and, if selected, its organisations, histories and total with one SQL statement. */
+    async jobs(_root, args, context, info) {
+      const { principal } = context;
+      const { direction, limit, cursor } = pageRequest(args);
+      const order = toJobOrder(args.orderBy);
+      const position = readCursor({ direction, cursor }, (text) => readPosition(text, order));
+      const filter = await checkedFilter(context, args.filter);
+      const selection = new Selection(info);
+      const history = historySelection(selection.items());
+      const extraJoins = history ? includeHistory(history.request, history.details) : undefined;
+      const page = { direction, limit, position };
+      const query = { filter, order, page, include: { ...selection.include, extraJoins } };
+      const reader = context.readerFor(principal);
+      const { jobs } = context.services;
+      const { search } = filter;
+      const hasNumbers = selection.has("listedNumbers");
+      const numbers = hasNumbers && search ? await jobs.listedNumbers(principal, search, reader) : null;
+      const connection = new Connection({
+        ...(await jobs.list(principal, query, reader)),
+        toNode(row) {
+          const node = toJobNode(row);
+          if (history && extraJoins)
+            node.prefetchedHistory = { request: history.request, page: extraJoins.read(row) };
+          return node;
+        },
+        cursorOf: (row) => jobCursor(order, row),
+      });
+      return Object.assign(connection, { listedNumbers: numbers });
+    },
 
-  async jobStatuses(_root, _args, { loaders }) {
-    return [...(await loaders.statuses()).values()];
-  },
-  failureReasons: (_root, _args, { services, database }) => services.referenceData.failureReasons(database),
-};
-
-export const job: JobResolvers = {
-  async status({ normalizedStatus }, _args, { loaders }) {
-    const status = (await loaders.statuses()).get(normalizedStatus);
-    invariant(status, "every job status is in the status table");
-    return status;
-  },
-  agent: ({ row }) => toOrganizationNode({ id: row.agent_id, name: row.agent_name ?? "", type: "agent" }),
-  contractor: ({ row: { contractor_id: id, contractor_name: name } }) =>
-    id === null ? null : toOrganizationNode({ id, name: name ?? "", type: "contractor" }),
-  history(node, args, { principal, loaders }) {
-    const request = historyRequest(args);
-    if (node.prefetchedHistory && isDeepStrictEqual(node.prefetchedHistory.request, request))
-      return historyConnection(node.prefetchedHistory.page, request, principal);
-    const loaded = loaders.history(node.row.id, request);
-    return loaded.then((page) => historyConnection(page, request, principal));
+    async jobStatuses(_root, _args, { loaders }) {
+      return [...(await loaders.statuses()).values()];
+    },
+    failureReasons: (_root, _args, { services, database }) => services.referenceData.failureReasons(database),
+  }),
+  Job: {
+    async status({ normalizedStatus }, _args, { loaders }) {
+      const status = (await loaders.statuses()).get(normalizedStatus);
+      invariant(status, "every job status is in the status table");
+      return status;
+    },
+    agent: ({ row }) => toOrganizationNode({ id: row.agent_id, name: row.agent_name ?? "", type: "agent" }),
+    contractor: ({ row: { contractor_id: id, contractor_name: name } }) =>
+      id === null ? null : toOrganizationNode({ id, name: name ?? "", type: "contractor" }),
+    history(node, args, { principal, loaders }) {
+      const request = historyRequest(args);
+      if (node.prefetchedHistory && isDeepStrictEqual(node.prefetchedHistory.request, request))
+        return historyConnection(node.prefetchedHistory.page, request, principal);
+      const loaded = loaders.history(node.row.id, request);
+      return loaded.then((page) => historyConnection(page, request, principal));
+    },
   },
 };
 

@@ -5,7 +5,18 @@ import { rootAccess } from "../../../operations/all.ts";
 import type { ReadAccess } from "../../../operations/operation.ts";
 import type { GraphqlContext } from "../context.ts";
 import type { LoaderName } from "../loaders.ts";
-import type { NodeResolvers, QueryResolvers, ResolversTypes } from "../generated/schema-types.ts";
+import { withAccess } from "../authorize.ts";
+import type { Resolvers, ResolversTypes } from "../generated/schema-types.ts";
+
+export const nodeResolvers: Resolvers = {
+  Query: withAccess({
+    node: (_root, { id }, context) => findNode(id, context),
+    nodes: (_root, { ids }, context) => Promise.all(ids.map((id) => findNode(id, context))),
+  }),
+  Node: {
+    __resolveType: ({ id }) => nodeTypes[id.slice(0, 3) as keyof typeof nodeTypes].type,
+  },
+};
 
 type NodeResult = ResolversTypes["Node"] | null;
 
@@ -31,15 +42,6 @@ const nodeTypes = {
   inv: { type: "Invitation", access: rootAccess.invitations, loader: "invitations" },
   viw: { type: "SavedView", access: rootAccess.savedViews, loader: "savedViews" },
 } as const satisfies Record<string, NodeType>;
-
-export const nodeQueries: QueryResolvers = {
-  node: (_root, { id }, context) => findNode(id, context),
-  nodes: (_root, { ids }, context) => Promise.all(ids.map((id) => findNode(id, context))),
-};
-
-export const node: NodeResolvers = {
-  __resolveType: ({ id }) => nodeTypes[id.slice(0, 3) as keyof typeof nodeTypes].type,
-};
 
 /** Looks the ID up by its prefix. Returns null if it is malformed, unknown or not visible to the principal. */
 async function findNode(id: string, { principal, loaders }: GraphqlContext): Promise<NodeResult> {

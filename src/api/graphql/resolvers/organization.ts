@@ -7,63 +7,68 @@ import { organizationsNeedingAttention, storageOf } from "../../../partners/api.
 import { listOrganizations, organizationCursor } from "../../../organizations/api.ts";
 import { rateLimitsOf } from "../../../rate-limits/api.ts";
 import type { GraphqlContext } from "../context.ts";
-import type {
-  OrganizationAttentionResolvers,
-  OrganizationOverviewResolvers,
-  OrganizationResolvers,
-  QueryResolvers,
-} from "../generated/schema-types.ts";
+import { withAccess } from "../authorize.ts";
+import type { Resolvers } from "../generated/schema-types.ts";
 import { type OrganizationNode, toInvitationNode, toOrganizationNode, toUserNode, uuidOf } from "../nodes.ts";
 import { listConnection } from "../pagination.ts";
 import { Selection } from "../execution/selection.ts";
 
-export const organizationQueries: QueryResolvers = {
-  async organizations(_root, { search, ...args }, { database }, info) {
-    const filter = { search: search ?? null, include: new Selection(info).include };
-    return await listConnection(args, {
-      cursor: organizationCursor,
-      list: (page) => listOrganizations(database, { ...filter, ...page }),
-      toNode: toOrganizationNode,
-    });
+export const organizationResolvers: Resolvers = {
+  Query: withAccess({
+    async organizations(_root, { search, ...args }, { database }, info) {
+      const filter = { search: search ?? null, include: new Selection(info).include };
+      return await listConnection(args, {
+        cursor: organizationCursor,
+        list: (page) => listOrganizations(database, { ...filter, ...page }),
+        toNode: toOrganizationNode,
+      });
+    },
+    async organizationOverview(_root, { id }, { loaders }) {
+      const uuid = fromTypedId("org", id);
+      if (uuid === null || (await loaders.load("organizationSummaries", uuid))?.isTest !== false) return null;
+      return await loaders.load("organizations", uuid);
+    },
+    organizationsNeedingAttention: (_root, _args, { database }) => organizationsNeedingAttention(database),
+  }),
+  OrganizationAttention: {
+    async organization({ organizationId }, _args, { loaders }) {
+      const node = await loaders.load("organizations", organizationId);
+      invariant(node, "the statement returns existing organisations");
+      return node;
+    },
+    endpointId: ({ reason, subjectId }) =>
+      subjectId !== null && reason !== "key_expiring" ? toTypedId("whe", subjectId) : null,
   },
-  async organizationOverview(_root, { id }, { loaders }) {
-    const uuid = fromTypedId("org", id);
-    if (uuid === null || (await loaders.load("organizationSummaries", uuid))?.isTest !== false) return null;
-    return await loaders.load("organizations", uuid);
+  OrganizationOverview: {
+    organization: (node) => node,
+    async members(node, _args, { services, database }) {
+      return (await services.members.list(principalOf(node), database)).map(toUserNode);
+    },
+    async invitations(node, _args, { services, database }) {
+      return (await services.invitations.list(principalOf(node), database)).map(toInvitationNode);
+    },
+    async apiKeys(node, _args, { services, database }) {
+      return (await services.keys.listFor(principalOf(node), database)).map(toApiKeyView);
+    },
+    webhookEndpoints: (node, _args, { services, database }) =>
+      services.endpoints.list(principalOf(node), {}, database),
+    jobs: async (node, _args, context) => (await numbersOf(node, context)).jobs,
+    requestsInWeek: async (node, _args, context) => (await numbersOf(node, context)).requests.week,
+    requestsInMonth: async (node, _args, context) => (await numbersOf(node, context)).requests.month,
+    limits: async (node, _args, context) => (await numbersOf(node, context)).limits,
+    storage: ({ id }, _args, { database }) => storageOf(database, uuidOf("org", id)),
+    rateLimits: ({ id }, _args, { services }) =>
+      rateLimitsOf(services.limits, { rateLimits: null, partnerId: uuidOf("org", id) }),
   },
-  organizationsNeedingAttention: (_root, _args, { database }) => organizationsNeedingAttention(database),
-};
-
-export const organizationAttention: OrganizationAttentionResolvers = {
-  async organization({ organizationId }, _args, { loaders }) {
-    const node = await loaders.load("organizations", organizationId);
-    invariant(node, "the statement returns existing organisations");
-    return node;
+  Organization: {
+    createdAt: summaryField("createdAt", isOwnOrOperator),
+    timeZone: summaryField("timeZone", isOwnOrOperator),
+    suspendedAt: summaryField("suspendedAt", isOperator),
+    memberCount: summaryField("memberCount", isOperator),
+    canImportJobs: summaryField("canImportJobs", isOperator),
+    activity: (node, _args, context) =>
+      isOperator(context) ? context.loaders.load("organizationActivities", uuidOf("org", node.id)) : null,
   },
-  endpointId: ({ reason, subjectId }) =>
-    subjectId !== null && reason !== "key_expiring" ? toTypedId("whe", subjectId) : null,
-};
-
-export const organizationOverview: OrganizationOverviewResolvers = {
-  organization: (node) => node,
-  async members(node, _args, { services, database }) {
-    return (await services.members.list(principalOf(node), database)).map(toUserNode);
-  },
-  async invitations(node, _args, { services, database }) {
-    return (await services.invitations.list(principalOf(node), database)).map(toInvitationNode);
-  },
-  async apiKeys(node, _args, { services, database }) {
-    return (await services.keys.listFor(principalOf(node), database)).map(toApiKeyView);
-  },
-  webhookEndpoints: (node, _args, { services, database }) =>
-    services.endpoints.list(principalOf(node), {}, database),
-  jobs: async (node, _args, context) => (await numbersOf(node, context)).jobs,
-  requestsInWeek: async (node, _args, context) => (await numbersOf(node, context)).requests.week,
-  requestsInMonth: async (node, _args, context) => (await numbersOf(node, context)).requests.month,
-  limits: async (node, _args, context) => (await numbersOf(node, context)).limits,
-  storage: ({ id }, _args, { database }) => storageOf(database, uuidOf("org", id)),
-  rateLimits: ({ id }, _args, { services }) =>
-    rateLimitsOf(services.limits, { rateLimits: null, partnerId: uuidOf("org", id) }),
 };
 
 /** A principal that sees what the organisation does. */
@@ -74,16 +79,6 @@ function principalOf({ id, type }: OrganizationNode) {
 function numbersOf({ id }: OrganizationNode, { loaders }: GraphqlContext) {
   return loaders.load("organizationNumbers", uuidOf("org", id));
 }
-
-export const organization: OrganizationResolvers = {
-  createdAt: summaryField("createdAt", isOwnOrOperator),
-  timeZone: summaryField("timeZone", isOwnOrOperator),
-  suspendedAt: summaryField("suspendedAt", isOperator),
-  memberCount: summaryField("memberCount", isOperator),
-  canImportJobs: summaryField("canImportJobs", isOperator),
-  activity: (node, _args, context) =>
-    isOperator(context) ? context.loaders.load("organizationActivities", uuidOf("org", node.id)) : null,
-};
 
 type Summary = NonNullable<Awaited<ReturnType<typeof loadSummary>>>;
 
