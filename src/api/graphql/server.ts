@@ -30,7 +30,6 @@ import { limits as operationLimits, MAX_BODY_BYTES } from "./execution/limits.ts
 import type { SessionVerifier } from "../../accounts/api.ts";
 import { sdlRoutes } from "./sdl.ts";
 import { currentRequest, currentResponse } from "./request-store.ts";
-import type { WebSocketHandler } from "../server/server.ts";
 import { createSubscriptionServer } from "./subscriptions/websocket-server.ts";
 
 export interface GraphqlAdapterDeps {
@@ -48,20 +47,12 @@ export interface GraphqlAdapterDeps {
   extraRoutes?: RequestHandler | undefined;
 }
 
-export interface GraphqlAdapter extends AsyncDisposable {
-  readonly path: string;
-  readonly webSockets: WebSocketHandler;
-  /** The endpoint and the explorers. */
-  routes(simulate: Simulate): RequestHandler;
-  /** Formats errors of requests to `path`. */
-  readonly errorHandler: ErrorRequestHandler;
-  /** Sets the API key that the explorers send, except in production. */
-  setExplorerKey(key: string): void;
-}
+/** Disposing closes the WebSockets. */
+export type GraphqlAdapter = Awaited<ReturnType<typeof createGraphqlAdapter>>;
 
 const PATH = "/graphql";
 
-export async function createGraphqlAdapter(deps: GraphqlAdapterDeps): Promise<GraphqlAdapter> {
+export async function createGraphqlAdapter(deps: GraphqlAdapterDeps) {
   const { config, makeContext, verifier, sessions, limits } = deps;
   const { environment, http } = config;
   const isProduction = environment === "production";
@@ -75,7 +66,8 @@ export async function createGraphqlAdapter(deps: GraphqlAdapterDeps): Promise<Gr
   return {
     path: PATH,
     webSockets,
-    routes(simulate) {
+    /** The endpoint and the explorers. */
+    routes(simulate: Simulate): RequestHandler {
       const router = Router({ caseSensitive: true });
       router.use(PATH, tagRoute(PATH));
       if (!isProduction) router.get(PATH, showSandbox(explorerKey));
@@ -94,11 +86,13 @@ export async function createGraphqlAdapter(deps: GraphqlAdapterDeps): Promise<Gr
       router.use(graphiqlRoutes({ explorerKey, publicUrl: config.http.publicUrl }));
       return router;
     },
+    /** Formats errors of requests to `path`. */
     errorHandler: createErrorHandler(errors),
-    setExplorerKey(key) {
+    /** Sets the API key that the explorers send, except in production. */
+    setExplorerKey(key: string): void {
       storedKey = key;
     },
-    async [Symbol.asyncDispose]() {
+    async [Symbol.asyncDispose](): Promise<void> {
       await webSockets[Symbol.asyncDispose]();
       await apollo.stop();
     },

@@ -45,24 +45,14 @@ type HandshakeResponse = Parameters<VerifyClientCallbackAsync>[1];
 /** Disposing rejects new connections and closes all open ones within a few seconds. */
 export function createSubscriptionServer(deps: SubscriptionServerDeps): WebSocketHandler {
   const { logger, http, path, errors } = deps;
-  const checkHost = createHostCheck(deps);
-  const isOriginAllowed = createOriginCheck(http);
   const clientIpOf = createClientIpResolver(http.trustProxy);
   const connections = new Set<Connection>();
   const metrics = createSubscriptionMetrics(deps.registry, () => connections.size);
   const serve = createProtocol({ ...deps, connections, metrics });
   const stopChecks = startChecks(connections);
   const requestIds = new WeakMap<IncomingMessage, string>();
+  const checkNames = createNameCheck(deps);
   let isStopping = false;
-
-  const rejectionFor = (request: IncomingMessage): HandshakeRejection | null => {
-    if (isStopping) return { status: 503, message: "The server is stopping" };
-    const hostProblem = checkHost(request);
-    if (hostProblem !== null) return { status: 400, message: hostProblem };
-    if (!isOriginAllowed(request))
-      return { status: 403, message: "Pages of this origin cannot open WebSockets" };
-    return limitRejection(connections, clientIpOf(request));
-  };
 
   const options = {
     noServer: true,
@@ -75,7 +65,9 @@ export function createSubscriptionServer(deps: SubscriptionServerDeps): WebSocke
     verifyClient: ({ req: request }: { req: IncomingMessage }, respond: HandshakeResponse): void => {
       const requestId = newRequestId();
       requestIds.set(request, requestId);
-      const rejection = rejectionFor(request);
+      const rejection = isStopping
+        ? ({ status: 503, message: "The server is stopping" } as const)
+        : (checkNames(request) ?? limitRejection(connections, clientIpOf(request)));
       if (!rejection) return respond(true);
       metrics.handshakeRejected(rejection.status);
       logger.info({ request_id: requestId, ...rejection }, "websocket handshake rejected");
@@ -108,6 +100,20 @@ export function createSubscriptionServer(deps: SubscriptionServerDeps): WebSocke
       // `closeTimeout` ends those that do not answer.
       await Promise.all([...connections].map(({ closed }) => closed));
     },
+  };
+}
+
+/** Returns a function that checks the Host and Origin headers. */
+function createNameCheck(
+  deps: SubscriptionServerDeps,
+): (request: IncomingMessage) => HandshakeRejection | null {
+  const checkHost = createHostCheck(deps);
+  const isOriginAllowed = createOriginCheck(deps.http);
+  return (request) => {
+    const hostProblem = checkHost(request);
+    if (hostProblem !== null) return { status: 400, message: hostProblem };
+    const message = "Pages of this origin cannot open WebSockets";
+    return isOriginAllowed(request) ? null : { status: 403, message };
   };
 }
 
