@@ -31,16 +31,8 @@ export type UserNode = ReturnType<typeof toUserNode>;
 export type InvitationNode = ReturnType<typeof toInvitationNode>;
 export type AccountRequestNode = ReturnType<typeof toAccountRequestNode>;
 
-export function toUserNode({ id, name, email, role, createdAt, lastSeenAt, twoFactorEnabled }: User) {
-  return {
-    id: toTypedId("usr", id),
-    name,
-    email,
-    role,
-    createdAt,
-    lastSeenAt,
-    hasTwoFactor: twoFactorEnabled,
-  };
+export function toUserNode(user: User) {
+  return { ...user, id: toTypedId("usr", user.id), hasTwoFactor: user.twoFactorEnabled };
 }
 
 export function toInvitationNode({ id, email, role, invitedBy, invitedAt, expiresAt }: Invitation) {
@@ -48,22 +40,9 @@ export function toInvitationNode({ id, email, role, invitedBy, invitedAt, expire
 }
 
 export function toAccountRequestNode(request: AccountRequest) {
-  const { id, status, email, organizationName, organizationType, organization, message } = request;
-  const { createdAt, decidedAt, decidedBy, registrationExpiresAt } = request;
-  return {
-    id: toTypedId("arq", id),
-    status,
-    email,
-    organizationName,
-    organizationType,
-    message,
-    createdAt,
-    decidedAt,
-    decidedBy,
-    registrationExpiresAt,
-    /** A UUID, not a typed ID; null if no organisation was created. */
-    organizationId: organization?.id ?? null,
-  };
+  /** A UUID, not a typed ID; null if no organisation was created. */
+  const organizationId = request.organization?.id ?? null;
+  return { ...request, id: toTypedId("arq", request.id), organizationId };
 }
 
 export type SavedViewNode = ReturnType<typeof toSavedViewNode>;
