@@ -8,7 +8,7 @@ import { parseSessionMode, SESSION_MODE_HEADER, type SessionVerifier } from "../
 import { BODY_BYTES_PER_TOKEN, MAX_BODY_BYTES } from "./execution/limits.ts";
 import { contextOf } from "../context.ts";
 import type { Simulate } from "../simulate.ts";
-import { runWithRequest } from "./request-store.ts";
+import { runWithRequest } from "./context.ts";
 
 export interface AuthenticationDeps {
   verifier: KeyVerifier;

@@ -1,4 +1,8 @@
-/** The context of resolvers: the principal, the database to read from and the services. */
+/** The data of a request: for resolvers with the database to read from and the services, and for Apollo in AsyncLocalStorage. */
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Response } from "express";
+import type { ExecutionArgs } from "graphql";
+import { invariant } from "../../core/errors.ts";
 import type { Queryable, Reader } from "../../core/postgres/database.ts";
 import type { AuthenticatedPrincipal } from "./authenticated-principal.ts";
 import { Loaders } from "./loaders.ts";
@@ -31,4 +35,35 @@ export function createContext(request: IncomingOperation, sources: Sources): Gra
   // The guard rejects every field with a resolver for anonymous requests.
   const principal = request.principal as AuthenticatedPrincipal;
   return { ...request, ...sources, principal, loaders: new Loaders({ ...sources, principal }) };
+}
+
+/** Data of the current HTTP request, or of the current message of a WebSocket. */
+export interface RequestStore extends IncomingOperation {
+  /** Null on a WebSocket, which takes subscriptions only. */
+  readonly response: Response | null;
+  /** Set instead of executing a subscription that has passed all checks: its WebSocket starts it. */
+  subscription: ExecutionArgs | null;
+}
+
+// Apollo passes no context where it formats errors or rejects invalid requests.
+const requestStorage = new AsyncLocalStorage<RequestStore>();
+
+export function runWithRequest<Result>(
+  request: Omit<RequestStore, "subscription">,
+  work: () => Result,
+): Result {
+  return requestStorage.run({ ...request, subscription: null }, work);
+}
+
+export function currentRequest(): RequestStore {
+  const request = requestStorage.getStore();
+  invariant(request, "Apollo runs inside runWithRequest");
+  return request;
+}
+
+/** Returns the response to the current HTTP request. Throws on a WebSocket. */
+export function currentResponse(): Response {
+  const { response } = currentRequest();
+  invariant(response, "only HTTP requests have queries and mutations");
+  return response;
 }

@@ -4,7 +4,7 @@ import { keyedRequest, keyProblem, type KeyedRequest, type StoredResponse } from
 import { restOperations } from "../../operations/all.ts";
 import { mutationOf, routeOf } from "../../operations/operation.ts";
 import type { OperationPlan } from "./execution/operation-plan.ts";
-import { currentRequest, currentResponse } from "./request-store.ts";
+import { currentRequest, currentResponse } from "./context.ts";
 
 const routes = new Map(
   restOperations.filter(({ once }) => once).map((operation) => [mutationOf(operation), routeOf(operation)]),

@@ -18,11 +18,10 @@ import {
   type RestOperation,
   takesQuery,
 } from "../../operations/operation.ts";
-import type { GraphqlContext } from "./context.ts";
+import { type GraphqlContext, currentResponse } from "./context.ts";
 import { keyedMutation, unwrapResponse } from "./keyed-mutation.ts";
 import { duringExternalCall } from "../context.ts";
 import { organizationUuid } from "./nodes.ts";
-import { currentResponse } from "./request-store.ts";
 import type { GraphqlServices } from "./services.ts";
 import { type ErrorPath, thrownUserErrors } from "./user-errors.ts";
 

@@ -17,7 +17,7 @@ import type { Config } from "../../config/config.ts";
 import { MAX_PROBLEMS } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { authenticate } from "./authenticate.ts";
-import type { IncomingOperation } from "./context.ts";
+import { type IncomingOperation, currentRequest, currentResponse } from "./context.ts";
 import { ErrorFormatter } from "./execution/error-formatter.ts";
 import { createGateway } from "./execution/executor.ts";
 import { sendSandbox } from "./explorer/sandbox.ts";
@@ -29,7 +29,6 @@ import type { Simulate } from "../simulate.ts";
 import { limits as operationLimits, MAX_BODY_BYTES } from "./execution/limits.ts";
 import type { SessionVerifier } from "../../accounts/api.ts";
 import { sdlRoutes } from "./sdl.ts";
-import { currentRequest, currentResponse } from "./request-store.ts";
 import { createSubscriptionServer } from "./subscriptions/websocket-server.ts";
 
 export interface GraphqlAdapterDeps {

@@ -10,10 +10,9 @@ import {
 } from "graphql";
 import { describe, expect, it } from "vitest";
 import { scopes } from "../../../src/api-keys/api.ts";
-import type { GraphqlContext } from "../../../src/api/graphql/context.ts";
+import { type GraphqlContext, runWithRequest } from "../../../src/api/graphql/context.ts";
 import { operationMutations } from "../../../src/api/graphql/operation-mutations.ts";
 import { testModeAdjustments } from "../../../src/api/graphql/resolvers/job-mutations.ts";
-import { runWithRequest } from "../../../src/api/graphql/request-store.ts";
 import { webhookAdjustments } from "../../../src/api/graphql/resolvers/webhook.ts";
 import { readSdl } from "../../../src/api/graphql/sdl.ts";
 import { inputReader } from "../../../src/api/rest/read-input.ts";

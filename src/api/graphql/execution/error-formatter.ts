@@ -13,7 +13,7 @@ import { ReauthenticationRequiredError } from "../../../core/fresh-authenticatio
 import { serializeError, type Logger } from "../../../core/logger.ts";
 import { documentLimitError } from "./limits.ts";
 import { toAppError } from "../../error-handler.ts";
-import { currentRequest } from "../request-store.ts";
+import { currentRequest } from "../context.ts";
 
 const INTERNAL = "INTERNAL_SERVER_ERROR";
 const USER_INPUT = "BAD_USER_INPUT";

@@ -13,7 +13,7 @@ import {
 } from "graphql";
 import { startSpan, withSpan } from "../../../core/tracing/tracing.ts";
 import { inShare } from "../../context.ts";
-import { currentRequest, currentResponse } from "../request-store.ts";
+import { currentRequest, currentResponse } from "../context.ts";
 import type { ErrorFormatter } from "./error-formatter.ts";
 import { createCompiler, type CompiledOperation } from "./jit.ts";
 import { guardOperation, type OperationGuardDeps } from "./operation-guard.ts";

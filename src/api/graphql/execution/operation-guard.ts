@@ -21,7 +21,7 @@ import { planOf, type OperationPlan } from "./operation-plan.ts";
 import { restOperations } from "../../../operations/all.ts";
 import { mutationOf } from "../../../operations/operation.ts";
 import { checkKey } from "../keyed-mutation.ts";
-import { currentResponse, type RequestStore } from "../request-store.ts";
+import { currentResponse, type RequestStore } from "../context.ts";
 
 export interface OperationGuardDeps {
   schema: GraphQLSchema;

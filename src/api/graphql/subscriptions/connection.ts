@@ -6,9 +6,8 @@ import type { WebSocket } from "ws";
 import { TokenBucket } from "../../../core/concurrency/token-bucket.ts";
 import { serializeError, type Logger } from "../../../core/logger.ts";
 import { principalLogFields } from "../../../core/principal.ts";
-import type { IncomingOperation } from "../context.ts";
+import { type IncomingOperation, runWithRequest } from "../context.ts";
 import type { AuthenticatedPrincipal } from "../authenticated-principal.ts";
-import { runWithRequest } from "../request-store.ts";
 import { closeCodes, subscriptionLimits, TOO_SLOW_REASON } from "./limits.ts";
 
 /** A credential that can be verified again. */

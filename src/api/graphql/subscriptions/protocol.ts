@@ -7,7 +7,7 @@ import { FairSemaphore } from "../../../core/concurrency/semaphore.ts";
 import { AppError, invariant } from "../../../core/errors.ts";
 import type { ErrorFormatter } from "../execution/error-formatter.ts";
 import { rateLimitSubjectOf } from "../authenticated-principal.ts";
-import { currentRequest } from "../request-store.ts";
+import { currentRequest } from "../context.ts";
 import { authenticate, type AuthenticateDeps } from "./authenticate.ts";
 import type { Connection } from "./connection.ts";
 import { startSubscription, type EventExecutionDeps, type SubscriptionResults } from "./event-execution.ts";
