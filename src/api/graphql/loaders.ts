@@ -55,26 +55,6 @@ const loads = {
     (await services.jobs.findOrganizations(principal, ids, database)).map(
       (row) => row && toOrganizationNode(row),
     ),
-  /** Does not check access: resolvers must check it first. */
-  organizationSummaries: async ({ database }, ids) => {
-    const [organizations, counts] = await Promise.all([
-      organizationsByIds(database, ids),
-      countMembersByOrganization(database, ids),
-    ]);
-    const summaries = organizations.map(({ createdAt, suspendedAt, liveOrganization, ...organization }) => ({
-      ...organization,
-      isTest: liveOrganization !== null,
-      createdAt: createdAt.toISOString(),
-      suspendedAt: suspendedAt?.toISOString() ?? null,
-      memberCount: counts.get(organization.id) ?? 0,
-    }));
-    return alignByKey(ids, summaries, ({ id }) => id);
-  },
-  /** Does not check access: resolvers must check it first. */
-  organizationActivities: async ({ database }, ids) =>
-    alignToMap(ids, await activitiesOf(database, ids), null),
-  /** Does not check access: resolvers must check it first. */
-  organizationNumbers: ({ database }, ids) => Promise.all(ids.map((id) => numbersOf(database, id))),
   events: async ({ services, principal, database }, ids) =>
     (await services.events.findByIds(principal, ids, database)).map(
       (row) => row && toJobEventNode(row, principal),
@@ -103,12 +83,6 @@ const loads = {
   },
   accountRequests: async ({ database }, ids) =>
     alignToIds("arq", ids, (await accountRequestsByIds(database, ids)).map(toAccountRequestNode)),
-  /** Does not check access: load the account request first. */
-  accountRequestNotes: async ({ database }, ids) =>
-    alignToMap(ids, await accountRequestNotes(database, ids), []),
-  /** Does not check access: load the account request first. */
-  accountRequestWarnings: async ({ database }, ids) =>
-    alignToMap(ids, await accountRequestWarnings(database, ids), []),
   auditEntries: async ({ principal, database }, ids) => {
     const page = { ids, limit: ids.length, after: null };
     const { items } = await listAuditEntries(database, principal, page);
@@ -126,6 +100,28 @@ const loads = {
     const views = isSessionPrincipal(principal) ? await services.views.list(principal, database) : [];
     return alignToIds("viw", ids, views.map(toSavedViewNode));
   },
+  // These do not check access: resolvers must check it first, or load the account request.
+  organizationSummaries: async ({ database }, ids) => {
+    const [organizations, counts] = await Promise.all([
+      organizationsByIds(database, ids),
+      countMembersByOrganization(database, ids),
+    ]);
+    const summaries = organizations.map(({ createdAt, suspendedAt, liveOrganization, ...organization }) => ({
+      ...organization,
+      isTest: liveOrganization !== null,
+      createdAt: createdAt.toISOString(),
+      suspendedAt: suspendedAt?.toISOString() ?? null,
+      memberCount: counts.get(organization.id) ?? 0,
+    }));
+    return alignByKey(ids, summaries, ({ id }) => id);
+  },
+  organizationActivities: async ({ database }, ids) =>
+    alignToMap(ids, await activitiesOf(database, ids), null),
+  organizationNumbers: ({ database }, ids) => Promise.all(ids.map((id) => numbersOf(database, id))),
+  accountRequestNotes: async ({ database }, ids) =>
+    alignToMap(ids, await accountRequestNotes(database, ids), []),
+  accountRequestWarnings: async ({ database }, ids) =>
+    alignToMap(ids, await accountRequestWarnings(database, ids), []),
 } satisfies Record<string, Load<unknown>>;
 
 export type LoaderName = keyof typeof loads;

@@ -17,12 +17,7 @@ import { partnerOf } from "../../../core/principal.ts";
 import { authorize } from "../../../operations/admit.ts";
 import { rootAccess } from "../../../operations/all.ts";
 import type { AuthenticatedPrincipal } from "../authenticated-principal.ts";
-import {
-  parseSessionMode,
-  SESSION_MODE_HEADER,
-  type SessionMode,
-  type SessionVerifier,
-} from "../../../accounts/api.ts";
+import { parseSessionMode, SESSION_MODE_HEADER, type SessionVerifier } from "../../../accounts/api.ts";
 import type { Connection, Credential } from "./connection.ts";
 import { closeCodes, subscriptionLimits, TRY_AGAIN_REASON } from "./limits.ts";
 
@@ -79,11 +74,10 @@ export async function revalidate(
 export async function revalidateAll(connections: ReadonlySet<Connection>): Promise<void> {
   const groups = Map.groupBy(connections, ({ credential }) => credential?.groupKey);
   groups.delete(undefined);
-  for (const [first, ...others] of groups.values()) {
-    // If verification fails for another reason, keep the connection: each event is verified before it is sent.
-    const isValid = !first || (await revalidate(first).catch(() => true));
-    if (!isValid) for (const connection of others) await revalidate(connection).catch(() => true);
-  }
+  for (const group of groups.values())
+    for (const connection of group)
+      // If verification fails for another reason, keep the connections: each event is verified before it is sent.
+      if (await revalidate(connection).catch(() => true)) break;
 }
 
 /**
@@ -100,17 +94,11 @@ async function findCredential(
   if (key !== null) return { groupKey: `${key} ${ipAddress}`, verify: () => verifier.verify(key, ipAddress) };
   if (!sessions.hasSessionCookie(headers)) throw keyRequired();
   sessions.requireSameOrigin(headers);
-  const mode = sessionModeOf(init);
+  const mode = parseSessionMode(init?.[SESSION_MODE_HEADER]);
   const { sessionId } = await sessions.verify(headers, ipAddress, mode);
   // Cached briefly, so that an event for many subscriptions does not check the session many times.
   const verify = singleFlight(() => sessions.revalidate(sessionId, mode), { ttlMs: SESSION_TTL_MS });
   return { groupKey: `${sessionId} ${mode}`, verify };
-}
-
-/** Returns the mode that `connection_init` names in any case. */
-function sessionModeOf(init: InitPayload): SessionMode {
-  const entry = Object.entries(init ?? {}).find(([name]) => name.toLowerCase() === SESSION_MODE_HEADER);
-  return parseSessionMode(entry?.[1]);
 }
 
 /** Returns the key headers of `connection_init`, or those of the upgrade request, which only non-browsers can set. */
