@@ -6,8 +6,8 @@ export { UserCredential, UserTwoFactor } from "./credential.entity.ts";
 export { EmailToken } from "./email-token.entity.ts";
 export { Invitation } from "./invitations/entity.ts";
 export { inviteOperator } from "./invitations/operator-invitation.ts";
-export { type InvitationService, MAX_PENDING_INVITATIONS } from "./invitations/service.ts";
-export { countMembersByOrganization, type MemberService } from "./members/service.ts";
+export { MAX_PENDING_INVITATIONS } from "./invitations/service.ts";
+export { countMembersByOrganization } from "./members/service.ts";
 export { UserPasskey } from "./passkeys/entity.ts";
 export { issueRecoveryLink } from "./passwords/recovery.ts";
 export { createPasswordHasher } from "./passwords/hasher.ts";
@@ -21,7 +21,6 @@ export {
   countAccountRequests,
   listAccountRequests,
 } from "./requests/queries.ts";
-export type { ReviewService } from "./requests/review.service.ts";
 export { accountRequestWarnings } from "./requests/warnings.sql.ts";
 export { SavedView } from "./saved-view.entity.ts";
 export { SavedViewService } from "./saved-view.service.ts";
@@ -31,10 +30,8 @@ export { purgeSessions, revokeAllSessions } from "./sessions/purge.sql.ts";
 export { parseSessionMode, SESSION_MODE_HEADER, type SessionMode } from "./sessions/session-mode.ts";
 export { scopesOf, type SessionPrincipal } from "./sessions/session-principal.ts";
 export type { SessionVerifier } from "./sessions/verifier.ts";
-export type { SsoService } from "./sso/service.ts";
 export { SsoConnection } from "./sso/entity.ts";
 export { SuspensionService } from "./suspension.service.ts";
-export type { TimeZoneService } from "./time-zone.service.ts";
 export { resetTwoFactor } from "./two-factor/reset.ts";
 export { canDecryptLatestSecret, usersWithUnreadableSecret } from "./two-factor/unreadable-secrets.sql.ts";
 export { UserService } from "./user.service.ts";

@@ -4,7 +4,7 @@ import type { RateLimits } from "../rate-limits/api.ts";
 import type { AppContext } from "./context.ts";
 import { EventTail } from "../events/api.ts";
 import type { ReplicaReaders } from "./replicas.ts";
-import { createContextFactory, type IncomingOperation } from "../api/graphql/context.ts";
+import { createContext } from "../api/graphql/context.ts";
 import { jobsCsvRoutes } from "../api/graphql/jobs-csv.routes.ts";
 import { createSchema } from "../api/graphql/schema.ts";
 import { createGraphqlAdapter, type GraphqlAdapter, type GraphqlAdapterDeps } from "../api/graphql/server.ts";
@@ -14,7 +14,7 @@ import type { Queryable } from "../core/postgres/database.ts";
 import type { Principal } from "../core/principal.ts";
 
 interface GraphqlModuleOptions {
-  services: Omit<GraphqlServices, "tail" | "limits"> & Pick<GraphqlAdapterDeps<never>, "errorUrl">;
+  services: Omit<GraphqlServices, "tail" | "limits"> & Pick<GraphqlAdapterDeps, "errorUrl">;
   verifier: KeyVerifier;
   sessions: SessionVerifier;
   limits: RateLimits | null;
@@ -39,7 +39,7 @@ export async function openGraphql(
   const database = opened.use(await context.database.openPool({ poolSize, session: SESSION_SETTINGS }));
   const createReader = await replicas.connect(SESSION_SETTINGS);
   const tail = opened.use(new EventTail({ database, databaseUrl, logger }));
-  const contextFactory = createContextFactory({ ...services, tail, limits });
+  const graphqlServices = { ...services, tail, limits };
   const schema = createSchema();
   const readerFor = (principal: Principal, signal: AbortSignal): Queryable =>
     createReader(database.withSignal(signal), principal, signal);
@@ -50,11 +50,11 @@ export async function openGraphql(
       errorUrl: services.errorUrl,
       schema,
       extraRoutes: jobsCsvRoutes({ ...options, schema, readerFor }),
-      makeContext: (request: IncomingOperation) => {
+      makeContext: (request) => {
         const { signal } = request;
         const abortableDatabase = database.withSignal(signal);
-        return contextFactory({
-          ...request,
+        return createContext(request, {
+          services: graphqlServices,
           database: abortableDatabase,
           readerFor: (principal) => createReader(abortableDatabase, principal, signal),
         });

@@ -32,13 +32,13 @@ export const restOperations: readonly RestOperation<RestServices>[] = [
   ...testModeOperations,
 ];
 
-type Services = RestServices &
+export type OperationServices = RestServices &
   ServicesOf<typeof memberOperations> &
   ServicesOf<typeof mailOperations> &
   ServicesOf<typeof notificationOperations> &
   ServicesOf<typeof secretOperations>;
 
-export const operations: readonly Operation<Services>[] = [
+export const operations: readonly Operation<OperationServices>[] = [
   ...restOperations,
   ...memberOperations,
   ...mailOperations,

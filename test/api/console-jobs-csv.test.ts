@@ -168,7 +168,6 @@ describe("the CSV file", () => {
 describe("400", () => {
   it.each([
     ["for a filter that is not JSON", "/console-api/jobs.csv?filter={", "filter"],
-    ["for a repeated filter", "/console-api/jobs.csv?filter={}&filter={}", "filter"],
     ["for an unknown field", pathOf({ filter: { secret: true } }), "filter"],
     ["for a value of another type", pathOf({ filter: { weight: { gt: "much" } } }), "filter.weight.gt"],
     [

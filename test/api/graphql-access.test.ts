@@ -162,14 +162,14 @@ describe("/graphiql", () => {
     for (const address of [...addresses, ...workers.map(([, name = ""]) => page.replace("page.js", name))]) {
       const asset = await rig.request(address);
       expect(asset.status).toBe(200);
-      expect(asset.headers.get("cache-control")).toContain("immutable");
+      expect(asset.headers.get("cache-control")).toBe("public, max-age=3600");
       expect(asset.headers.get("content-type")).toMatch(/javascript|css/);
     }
   });
 
   it("returns 404 for other files and 405 for other methods", async () => {
-    expect((await rig.request("/graphiql/assets/x/../../package.json")).status).toBe(404);
-    expect((await rig.request("/graphiql/assets/x/secret.js")).status).toBe(404);
+    expect((await rig.request("/graphiql/assets/../../package.json")).status).toBe(404);
+    expect((await rig.request("/graphiql/assets/secret.js")).status).toBe(404);
     const post = await rig.request("/graphiql", { method: "POST" });
     expect(post.status).toBe(405);
     expect(post.headers.get("allow")).toBe("GET, HEAD");

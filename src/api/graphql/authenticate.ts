@@ -6,9 +6,9 @@ import { networkOf } from "../../core/network.ts";
 import { rateLimitSubjectOf, type AuthenticatedPrincipal } from "./authenticated-principal.ts";
 import { parseSessionMode, SESSION_MODE_HEADER, type SessionVerifier } from "../../accounts/api.ts";
 import { BODY_BYTES_PER_TOKEN, MAX_BODY_BYTES } from "./execution/limits.ts";
-import { contextOf, duringExternalCall, inShare } from "../context.ts";
+import { contextOf } from "../context.ts";
 import type { Simulate } from "../simulate.ts";
-import { runWithRequest } from "./request-store.ts";
+import { runWithRequest } from "./context.ts";
 
 export interface AuthenticationDeps {
   verifier: KeyVerifier;
@@ -60,12 +60,12 @@ function countTokens({ headers }: Request): number {
 /** Runs the following handlers inside the request store. In production, rejects anonymous requests with 401. */
 export function authenticate(deps: AuthenticationDeps, simulate: Simulate): RequestHandler {
   return async (request, response, next) => {
-    const setHeader = (name: string, value: string): void => void response.setHeader(name, value);
     const principal = await identify(deps, request);
     const context = contextOf(response);
     context.principal = principal;
     const subject = principal ? rateLimitSubjectOf(principal) : anonymousSubject(request);
-    await takeTokens(deps.limits, subject, { kind: "read", count: countTokens(request) }, setHeader);
+    const tokens = { kind: "read", count: countTokens(request) } as const;
+    await takeTokens(deps.limits, subject, tokens, (name, value) => response.setHeader(name, value));
     const partner = partnerOfTestKey(principal);
     const isOpen =
       partner === undefined ||
@@ -83,18 +83,11 @@ export function authenticate(deps: AuthenticationDeps, simulate: Simulate): Requ
     });
     runWithRequest(
       {
-        transport: "http",
+        response,
         requestId: context.requestId,
         ipAddress: request.ip ?? null,
         principal,
-        idempotencyKey: request.get("idempotency-key"),
         signal: disconnected.signal,
-        setHeader,
-        setFailure(failure) {
-          context.failure = failure;
-        },
-        duringExternalCall: (call) => duringExternalCall(response, call),
-        inShare: (kind, work) => inShare(response, kind, work),
       },
       next,
     );

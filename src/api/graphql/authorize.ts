@@ -1,11 +1,9 @@
-/** Checks the access to root fields with hand-written resolvers, and to nested fields with a stricter access than their parent. */
+/** Checks the access to root fields with hand-written resolvers. */
 import type { GraphQLFieldResolver } from "graphql";
-import { keyRequired } from "../../api-keys/api.ts";
 import { invariant } from "../../core/errors.ts";
 import { authorize } from "../../operations/admit.ts";
 import { rootAccess } from "../../operations/all.ts";
-import type { Access, ReadAccess } from "../../operations/operation.ts";
-import type { AuthenticatedPrincipal } from "./authenticated-principal.ts";
+import type { ReadAccess } from "../../operations/operation.ts";
 import type { GraphqlContext } from "./context.ts";
 
 type Resolver = GraphQLFieldResolver<unknown, GraphqlContext>;
@@ -18,7 +16,7 @@ export function withAccess<Fields extends object>(fields: Fields): Fields {
     const guard =
       (resolve: Resolver): Resolver =>
       (root, args, context, info) => {
-        authorize(access, requirePrincipal(context), args as Readonly<Record<string, unknown>>);
+        authorize(access, context.principal, args as Readonly<Record<string, unknown>>);
         return resolve(root, args, context, info);
       };
     if (typeof field === "function") return [name, guard(field as Resolver)];
@@ -26,15 +24,4 @@ export function withAccess<Fields extends object>(fields: Fields): Fields {
     return [name, { ...others, subscribe: guard(subscribe) }];
   });
   return Object.fromEntries(guarded) as Fields;
-}
-
-/** Returns the principal, with any scopes. Throws UnauthorizedException for anonymous requests. */
-export function requirePrincipal({ principal }: GraphqlContext): AuthenticatedPrincipal {
-  if (principal === null) throw keyRequired();
-  return principal;
-}
-
-/** Throws ForbiddenException if the principal has not the access. */
-export function requireAccess(context: GraphqlContext, access: Access): void {
-  authorize(access, requirePrincipal(context));
 }

@@ -1,40 +1,69 @@
-/** The context of resolvers: the principal, the database to read from and the services. */
+/** The data of a request: for resolvers with the database to read from and the services, and for Apollo in AsyncLocalStorage. */
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Response } from "express";
+import type { ExecutionArgs } from "graphql";
+import { invariant } from "../../core/errors.ts";
 import type { Queryable, Reader } from "../../core/postgres/database.ts";
-import type { Principal } from "../../core/principal.ts";
 import type { AuthenticatedPrincipal } from "./authenticated-principal.ts";
 import { Loaders } from "./loaders.ts";
 import type { GraphqlServices } from "./services.ts";
 
 /** The request data of one operation, or of one event of a subscription. */
-export interface OperationRequest {
+export interface IncomingOperation {
   /** Null for anonymous requests, which may only introspect. */
   readonly principal: AuthenticatedPrincipal | null;
   readonly requestId: string;
   readonly ipAddress: string | null;
   /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
-  /** Runs a call to another server. The request does not count as in flight during the call. */
-  readonly duringExternalCall: <Answer>(call: () => Promise<Answer>) => Promise<Answer>;
-  /** For reads. Its statements are cancelled when `signal` aborts. */
-  readonly database: Reader;
-  /** The database for job lists and aggregates: the primary, or a replica that has everything `principal` may have read. */
-  readonly readerFor: (principal: Principal) => Queryable;
 }
 
-/** The request data that a transport (HTTP or WebSocket) provides. */
-export type IncomingOperation = Omit<OperationRequest, "database" | "readerFor">;
-
-export interface GraphqlContext extends OperationRequest {
+interface Sources {
   readonly services: GraphqlServices;
+  /** For reads. Its statements are cancelled when `signal` aborts. */
+  readonly database: Reader;
+  /** Returns the database for job lists and aggregates: the primary, or a replica that has everything the principal may have read. */
+  readonly readerFor: (principal: AuthenticatedPrincipal) => Queryable;
+}
+
+export interface GraphqlContext extends IncomingOperation, Sources {
+  readonly principal: AuthenticatedPrincipal;
   readonly loaders: Loaders;
 }
 
-export function createContextFactory(
-  services: GraphqlServices,
-): (request: OperationRequest) => GraphqlContext {
-  return (request) => {
-    const { principal, database } = request;
-    const loaders = new Loaders({ principal, database, services });
-    return { ...request, services, loaders };
-  };
+export function createContext(request: IncomingOperation, sources: Sources): GraphqlContext {
+  // The guard rejects every field with a resolver for anonymous requests.
+  const principal = request.principal as AuthenticatedPrincipal;
+  return { ...request, ...sources, principal, loaders: new Loaders({ ...sources, principal }) };
+}
+
+/** Data of the current HTTP request, or of the current message of a WebSocket. */
+export interface RequestStore extends IncomingOperation {
+  /** Null on a WebSocket, which takes subscriptions only. */
+  readonly response: Response | null;
+  /** Set instead of executing a subscription that has passed all checks: its WebSocket starts it. */
+  subscription: ExecutionArgs | null;
+}
+
+// Apollo passes no context where it formats errors or rejects invalid requests.
+const requestStorage = new AsyncLocalStorage<RequestStore>();
+
+export function runWithRequest<Result>(
+  request: Omit<RequestStore, "subscription">,
+  work: () => Result,
+): Result {
+  return requestStorage.run({ ...request, subscription: null }, work);
+}
+
+export function currentRequest(): RequestStore {
+  const request = requestStorage.getStore();
+  invariant(request, "Apollo runs inside runWithRequest");
+  return request;
+}
+
+/** Returns the response to the current HTTP request. Throws on a WebSocket. */
+export function currentResponse(): Response {
+  const { response } = currentRequest();
+  invariant(response, "only HTTP requests have queries and mutations");
+  return response;
 }

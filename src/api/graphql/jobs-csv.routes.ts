@@ -4,20 +4,20 @@
  */
 import { pipeline } from "node:stream/promises";
 import { Router, type Request, type RequestHandler, type Response } from "express";
-import { coerceInputValue, isInputType, type GraphQLSchema } from "graphql";
+import { coerceInputValue, type GraphQLInputType, type GraphQLSchema } from "graphql";
 import { authorize } from "../../operations/admit.ts";
 import { rootAccess } from "../../operations/all.ts";
 import { type RateLimits, takeTokens } from "../../rate-limits/api.ts";
 import { exportJobs, type JobExport, type JobReferenceData } from "../../jobs/api.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Queryable } from "../../core/postgres/database.ts";
-import { badRequest, invalidArgument, invariant } from "../../core/errors.ts";
+import { badRequest, invalidArgument } from "../../core/errors.ts";
 import type { Principal } from "../../core/principal.ts";
 import type { JobFilter, JobOrder } from "./generated/schema-types.ts";
 import { rateLimitSubjectOf } from "./authenticated-principal.ts";
 import { contextOf, tagRoute } from "../context.ts";
 import { methodNotAllowed } from "../error-handler.ts";
-import { inputProblems, sizeProblem } from "./execution/input-limits.ts";
+import { inputProblems } from "./execution/input-limits.ts";
 import { checkedFilter, toJobOrder } from "./resolvers/job.ts";
 import {
   parseSessionMode,
@@ -50,8 +50,9 @@ function exportHandler(deps: JobsCsvDeps): RequestHandler {
     const principal = await authenticate(deps, request);
     contextOf(response).principal = principal;
     authorize(rootAccess.jobs, principal);
-    const setHeader = (name: string, value: string): void => void response.setHeader(name, value);
-    await takeTokens(deps.limits, rateLimitSubjectOf(principal), { kind: "batch" }, setHeader);
+    await takeTokens(deps.limits, rateLimitSubjectOf(principal), { kind: "batch" }, (name, value) =>
+      response.setHeader(name, value),
+    );
     const exported = { principal, mode: modeOf(request.url), request: await parseRequest(deps, request) };
     await sendCsv(deps, exported, response);
   };
@@ -67,8 +68,10 @@ function authenticate(
 
 /** A parameter, because a link cannot send a header. */
 function modeOf(url: string): SessionMode {
-  const mode = parameterOf(new URL(url, "http://any").searchParams, "mode");
-  return parseSessionMode(mode, { location: "query", field: "mode" });
+  return parseSessionMode(new URL(url, "http://any").searchParams.get("mode"), {
+    location: "query",
+    field: "mode",
+  });
 }
 
 /** Reads the first part before sending the headers, so that an error can still set the status. */
@@ -100,9 +103,9 @@ async function sendCsv(
 }
 
 async function parseRequest({ schema, services }: JobsCsvDeps, { url }: Request): Promise<JobExport> {
-  const searchParams = new URL(url, "http://any").searchParams;
-  const filter = parseInput(schema, "JobFilter", parameterOf(searchParams, "filter"), "filter");
-  const orderBy = parseInput(schema, "JobOrder", parameterOf(searchParams, "orderBy"), "orderBy");
+  const { searchParams } = new URL(url, "http://any");
+  const filter = parseInput(schema, "JobFilter", searchParams.get("filter"), "filter");
+  const orderBy = parseInput(schema, "JobOrder", searchParams.get("orderBy"), "orderBy");
   return {
     filter: await checkedFilter({ services }, filter as JobFilter | null),
     order: toJobOrder(orderBy as JobOrder | null),
@@ -110,26 +113,15 @@ async function parseRequest({ schema, services }: JobsCsvDeps, { url }: Request)
   };
 }
 
-function parameterOf(searchParams: URLSearchParams, name: string): string | null {
-  const values = searchParams.getAll(name);
-  if (values.length > 1) throw invalidArgument(name, "is given more than once");
-  return values[0] ?? null;
-}
-
 /** Parses a query parameter that holds a GraphQL input as JSON, with the rules for GraphQL variables. */
 function parseInput(schema: GraphQLSchema, type: string, text: string | null, name: string): unknown {
   if (text === null) return null;
-  const inputType = schema.getType(type);
-  invariant(isInputType(inputType), `${type} is an input type of the schema`);
   const value = parseJson(text, name);
-  const tooLarge = sizeProblem(value, name);
-  if (tooLarge) throw badRequest([tooLarge]);
-  const input: unknown = coerceInputValue(value, inputType, (path, _value, { message }) => {
+  const problems = inputProblems(value, name, 0);
+  if (problems.length > 0) throw badRequest(problems);
+  return coerceInputValue(value, schema.getType(type) as GraphQLInputType, (path, _value, { message }) => {
     throw invalidArgument([name, ...path].join("."), `does not match the schema: ${message}`);
   });
-  const problems = inputProblems(input, name, 0);
-  if (problems.length > 0) throw badRequest(problems);
-  return input;
 }
 
 function parseJson(text: string, name: string): unknown {

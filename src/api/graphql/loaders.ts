@@ -12,7 +12,6 @@ import { findEventsById, type HistoryPage, type HistoryRequest, readHistories } 
 import type { JobStatusCode } from "../../jobs/api.ts";
 import { organizationsByIds } from "../../organizations/api.ts";
 import { activitiesOf, numbersOf } from "../../partners/api.ts";
-import { invariant } from "../../core/errors.ts";
 import { toTypedId, type IdPrefix } from "../../core/ids.ts";
 import { alignByKey } from "../../core/postgres/align-by-key.ts";
 import type { Reader } from "../../core/postgres/database.ts";
@@ -43,9 +42,6 @@ interface Source {
   readonly services: GraphqlServices;
 }
 
-/** Null: anonymous requests, which load nothing. */
-type AnySource = Omit<Source, "principal"> & { readonly principal: AuthenticatedPrincipal | null };
-
 type Load<Value> = (source: Source, ids: readonly string[]) => Promise<readonly Value[]>;
 
 /**
@@ -59,7 +55,50 @@ const loads = {
     (await services.jobs.findOrganizations(principal, ids, database)).map(
       (row) => row && toOrganizationNode(row),
     ),
-  /** Does not check access: resolvers must check it first. */
+  events: async ({ principal, database }, ids) =>
+    (await findEventsById(database, principal, ids)).map((row) => row && toJobEventNode(row, principal)),
+  apiKeys: async ({ principal, database }, ids) =>
+    alignToIds("key", ids, (await keysByIds(database, principal, ids)).map(toApiKeyView)),
+  endpoints: async ({ services, principal, database }, ids) =>
+    alignToIds("whe", ids, await services.endpoints.findByIds(principal, ids, database)),
+  deliveries: async ({ principal, database }, ids) =>
+    alignToIds("dlv", ids, await findDeliveriesById(database, principal, ids)),
+  attempts: async ({ principal, database }, ids) =>
+    alignToIds("att", ids, await findAttemptsById(database, principal, ids)),
+  deliveryAttempts: async ({ principal, database }, ids) =>
+    alignToMap(ids, await attemptsByDelivery(database, principal, ids), []),
+  lastAttempts: async ({ principal, database }, ids) =>
+    alignToMap(ids, await lastAttempts(database, principal, ids), null),
+  endpointAttempts: async ({ principal, database }, ids) =>
+    alignToMap(ids, await newestAttempts(database, principal, ids), []),
+  endpointHealth: async ({ services, principal, database }, ids) =>
+    alignToMap(ids, await services.deliveries.health(principal, ids, database), null),
+  requestBodies: async ({ principal, database }, ids) =>
+    alignToMap(ids, await requestBodiesOf(database, principal, ids), null),
+  users: async ({ services, principal, database }, ids) => {
+    const users = await services.members.getMany(memberGroupOf(principal), ids, database);
+    return alignToIds("usr", ids, users.map(toUserNode));
+  },
+  accountRequests: async ({ database }, ids) =>
+    alignToIds("arq", ids, (await accountRequestsByIds(database, ids)).map(toAccountRequestNode)),
+  auditEntries: async ({ principal, database }, ids) => {
+    const page = { ids, limit: ids.length, after: null };
+    const { items } = await listAuditEntries(database, principal, page);
+    return alignToIds("aud", ids, items.map(toAuditEntryNode));
+  },
+  mails: async ({ services, database }, ids) => {
+    const page = { ids, limit: ids.length, after: null };
+    return alignToIds("eml", ids, (await services.mails.list(database, page)).items);
+  },
+  /** Of at most 100 pending ones. */
+  invitations: async ({ services, principal, database }, ids) =>
+    alignToIds("inv", ids, (await services.invitations.list(principal, database)).map(toInvitationNode)),
+  /** Of at most 50 of a user, and 50 shared ones. */
+  savedViews: async ({ services, principal, database }, ids) => {
+    const views = isSessionPrincipal(principal) ? await services.views.list(principal, database) : [];
+    return alignToIds("viw", ids, views.map(toSavedViewNode));
+  },
+  // These do not check access: resolvers must check it first, or load the account request.
   organizationSummaries: async ({ database }, ids) => {
     const [organizations, counts] = await Promise.all([
       organizationsByIds(database, ids),
@@ -74,78 +113,13 @@ const loads = {
     }));
     return alignByKey(ids, summaries, ({ id }) => id);
   },
-  /** Does not check access: resolvers must check it first. */
   organizationActivities: async ({ database }, ids) =>
     alignByKey(ids, await activitiesOf(database, ids), ({ id }) => id),
-  /** Does not check access: resolvers must check it first. */
   organizationNumbers: ({ database }, ids) => Promise.all(ids.map((id) => numbersOf(database, id))),
-  events: async ({ principal, database }, ids) =>
-    (await findEventsById(database, principal, ids)).map((row) => row && toJobEventNode(row, principal)),
-  apiKeys: async ({ principal, database }, ids) =>
-    alignToIds("key", ids, (await keysByIds(database, principal, ids)).map(toApiKeyView)),
-  endpoints: async ({ services, principal, database }, ids) =>
-    alignToIds("whe", ids, await services.endpoints.findByIds(principal, ids, database)),
-  deliveries: async ({ principal, database }, ids) =>
-    alignToIds("dlv", ids, await findDeliveriesById(database, principal, ids)),
-  attempts: async ({ principal, database }, ids) =>
-    alignToIds("att", ids, await findAttemptsById(database, principal, ids)),
-  deliveryAttempts: async ({ principal, database }, ids) => {
-    const attempts = await attemptsByDelivery(database, principal, ids);
-    return ids.map((id) => attempts.get(id) ?? []);
-  },
-  lastAttempts: async ({ principal, database }, ids) => {
-    const attempts = await lastAttempts(database, principal, ids);
-    return ids.map((id) => attempts.get(id) ?? null);
-  },
-  endpointAttempts: async ({ principal, database }, ids) => {
-    const attempts = await newestAttempts(database, principal, ids);
-    return ids.map((id) => attempts.get(id) ?? []);
-  },
-  endpointHealth: async ({ services, principal, database }, ids) => {
-    const health = await services.deliveries.health(principal, ids, database);
-    return ids.map((id) => health.get(id) ?? null);
-  },
-  requestBodies: async ({ principal, database }, ids) => {
-    const bodies = await requestBodiesOf(database, principal, ids);
-    return ids.map((id) => bodies.get(id) ?? null);
-  },
-  users: async ({ services, principal, database }, ids) => {
-    const users = await services.members.getMany(memberGroupOf(principal), ids, database);
-    return alignToIds("usr", ids, users.map(toUserNode));
-  },
-  accountRequests: async ({ database }, ids) => {
-    const requests = await accountRequestsByIds(database, ids);
-    return alignToIds("arq", ids, requests.map(toAccountRequestNode));
-  },
-  /** Does not check access: load the account request first. */
-  accountRequestNotes: async ({ database }, ids) => {
-    const notes = await accountRequestNotes(database, ids);
-    return ids.map((id) => notes.get(id) ?? []);
-  },
-  /** Does not check access: load the account request first. */
-  accountRequestWarnings: async ({ database }, ids) => {
-    const warnings = await accountRequestWarnings(database, ids);
-    return ids.map((id) => warnings.get(id) ?? []);
-  },
-  auditEntries: async ({ principal, database }, ids) => {
-    const page = { ids, limit: ids.length, after: null };
-    const { items } = await listAuditEntries(database, principal, page);
-    return alignToIds("aud", ids, items.map(toAuditEntryNode));
-  },
-  mails: async ({ services, database }, ids) => {
-    const page = { ids, limit: ids.length, after: null };
-    return alignToIds("eml", ids, (await services.mails.list(database, page)).items);
-  },
-  /** Of at most 100 pending ones. */
-  invitations: async ({ services, principal, database }, ids) => {
-    const pending = await services.invitations.list(principal, database);
-    return alignToIds("inv", ids, pending.map(toInvitationNode));
-  },
-  /** Of at most 50 of a user, and 50 shared ones. */
-  savedViews: async ({ services, principal, database }, ids) => {
-    const views = isSessionPrincipal(principal) ? await services.views.list(principal, database) : [];
-    return alignToIds("viw", ids, views.map(toSavedViewNode));
-  },
+  accountRequestNotes: async ({ database }, ids) =>
+    alignToMap(ids, await accountRequestNotes(database, ids), []),
+  accountRequestWarnings: async ({ database }, ids) =>
+    alignToMap(ids, await accountRequestWarnings(database, ids), []),
 } satisfies Record<string, Load<unknown>>;
 
 export type LoaderName = keyof typeof loads;
@@ -154,11 +128,11 @@ type Loaded<Name extends LoaderName> = Awaited<ReturnType<(typeof loads)[Name]>>
 
 /** Loads by UUID. Creates each data loader when it is first used: most operations use few. */
 export class Loaders {
-  readonly #source: AnySource;
+  readonly #source: Source;
   readonly #loaders = new Map<string, DataLoader<string, unknown>>();
   #statuses: Promise<ReadonlyMap<string, JobStatusCode>> | null = null;
 
-  constructor(source: AnySource) {
+  constructor(source: Source) {
     this.#source = source;
   }
 
@@ -183,14 +157,18 @@ export class Loaders {
   #loaderOf<Value>(key: string, load: Load<Value>): DataLoader<string, Value> {
     const existing = this.#loaders.get(key);
     if (existing) return existing as DataLoader<string, Value>;
-    const { principal, ...source } = this.#source;
-    invariant(principal, "resolvers authenticate before they load");
-    const loader = new DataLoader<string, Value>((ids) => load({ ...source, principal }, ids), {
-      maxBatchSize: 1_000,
-    });
+    const loader = new DataLoader<string, Value>((ids) => load(this.#source, ids), { maxBatchSize: 1_000 });
     this.#loaders.set(key, loader);
     return loader;
   }
+}
+
+function alignToMap<Value, None>(
+  ids: readonly string[],
+  values: ReadonlyMap<string, Value>,
+  none: None,
+): (Value | None)[] {
+  return ids.map((id) => values.get(id) ?? none);
 }
 
 /** Returns the nodes in the order of `ids` (UUIDs; nodes have typed IDs), with null for missing ones. */

@@ -1,4 +1,5 @@
 /** Objects in the shape of the GraphQL schema. Jobs are converted once per row. */
+import { invalidArgument } from "../../core/errors.ts";
 import { fromTypedId, type IdPrefix, toTypedId } from "../../core/ids.ts";
 import type { OrganizationType } from "../../core/principal.ts";
 import type { AccountRequest, Invitation, SavedView } from "../../accounts/api.ts";
@@ -30,16 +31,8 @@ export type UserNode = ReturnType<typeof toUserNode>;
 export type InvitationNode = ReturnType<typeof toInvitationNode>;
 export type AccountRequestNode = ReturnType<typeof toAccountRequestNode>;
 
-export function toUserNode({ id, name, email, role, createdAt, lastSeenAt, twoFactorEnabled }: User) {
-  return {
-    id: toTypedId("usr", id),
-    name,
-    email,
-    role,
-    createdAt,
-    lastSeenAt,
-    hasTwoFactor: twoFactorEnabled,
-  };
+export function toUserNode(user: User) {
+  return { ...user, id: toTypedId("usr", user.id), hasTwoFactor: user.twoFactorEnabled };
 }
 
 export function toInvitationNode({ id, email, role, invitedBy, invitedAt, expiresAt }: Invitation) {
@@ -47,22 +40,9 @@ export function toInvitationNode({ id, email, role, invitedBy, invitedAt, expire
 }
 
 export function toAccountRequestNode(request: AccountRequest) {
-  const { id, status, email, organizationName, organizationType, organization, message } = request;
-  const { createdAt, decidedAt, decidedBy, registrationExpiresAt } = request;
-  return {
-    id: toTypedId("arq", id),
-    status,
-    email,
-    organizationName,
-    organizationType,
-    message,
-    createdAt,
-    decidedAt,
-    decidedBy,
-    registrationExpiresAt,
-    /** A UUID, not a typed ID; null if no organisation was created. */
-    organizationId: organization?.id ?? null,
-  };
+  /** A UUID, not a typed ID; null if no organisation was created. */
+  const organizationId = request.organization?.id ?? null;
+  return { ...request, id: toTypedId("arq", request.id), organizationId };
 }
 
 export type SavedViewNode = ReturnType<typeof toSavedViewNode>;
@@ -141,4 +121,11 @@ export function toJobNode(row: JobRow) {
 /** Returns the UUID of a node. The ID of a node is always valid. */
 export function uuidOf(prefix: IdPrefix, id: string): string {
   return fromTypedId(prefix, id) as string;
+}
+
+/** Returns the UUID of an organisation ID. Throws BadRequestException for another ID. `path` is the argument's path. */
+export function organizationUuid(path: string, id: string): string {
+  const uuid = fromTypedId("org", id);
+  if (uuid === null) throw invalidArgument(path, `must be an organisation ID, got ${JSON.stringify(id)}`);
+  return uuid;
 }

@@ -1,5 +1,13 @@
 /** The mutations of operations: each is bound to the field of the SDL that has its name. */
-import { Kind, type DocumentNode, type TypeNode } from "graphql";
+import {
+  getNamedType,
+  getNullableType,
+  isInputObjectType,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLSchema,
+} from "graphql";
 import { z } from "zod";
 import { authorize, parseInput } from "../../operations/admit.ts";
 import { execute } from "../../operations/execute.ts";
@@ -10,14 +18,15 @@ import {
   type RestOperation,
   takesQuery,
 } from "../../operations/operation.ts";
-import { organizationUuid } from "./arguments.ts";
-import { requirePrincipal } from "./authorize.ts";
-import type { GraphqlContext } from "./context.ts";
+import { type GraphqlContext, currentResponse } from "./context.ts";
 import { keyedMutation, unwrapResponse } from "./keyed-mutation.ts";
+import { duringExternalCall } from "../context.ts";
+import { organizationUuid } from "./nodes.ts";
 import type { GraphqlServices } from "./services.ts";
 import { type ErrorPath, thrownUserErrors } from "./user-errors.ts";
 
 type Values = Readonly<Record<string, unknown>>;
+type AnyOperation = Operation<GraphqlServices> | RestOperation<GraphqlServices>;
 
 /** Converts arguments that are not the input of the operation, and results that are not the payload. */
 export interface Adjustment {
@@ -38,99 +47,44 @@ export type ToNodes = Readonly<Record<string, (value: never) => object>>;
  * becomes `userErrors`, and the payload's other fields null.
  */
 export function operationMutations(
-  typeDefs: DocumentNode,
-  operations: readonly (Operation<GraphqlServices> | RestOperation<GraphqlServices>)[],
+  schema: GraphQLSchema,
+  operations: readonly AnyOperation[],
   adjustments: Readonly<Record<string, Adjustment>>,
   toNodes: ToNodes,
 ): Record<string, MutationResolver> {
-  const sdl = readMutations(typeDefs);
+  const fields = schema.getMutationType()?.getFields() ?? {};
   return Object.fromEntries(
     operations.flatMap((operation) => {
       const name = mutationOf(operation);
-      const field = operation.graphql === null ? undefined : sdl.get(name);
+      const field = operation.graphql === null ? undefined : fields[name];
       return field ? [[name, resolverOf(operation, field, adjustments[name] ?? {}, toNodes)] as const] : [];
     }),
   );
 }
 
-interface MutationField {
-  readonly args: readonly string[];
-  /** The argument whose fields are the input; null if each argument is a part of the input. */
-  readonly inputArgument: string | null;
-  /** The fields of the payload, except `userErrors`, and their types. */
-  readonly payload: ReadonlyMap<string, string>;
-}
-
-function readMutations({ definitions }: DocumentNode): Map<string, MutationField> {
-  const inputs = new Set(
-    definitions.flatMap((one) => (one.kind === Kind.INPUT_OBJECT_TYPE_DEFINITION ? one.name.value : [])),
-  );
-  /** Of the type and its extensions. */
-  const fieldsOf = (type: string) =>
-    definitions.flatMap((one) =>
-      (one.kind === Kind.OBJECT_TYPE_DEFINITION || one.kind === Kind.OBJECT_TYPE_EXTENSION) &&
-      one.name.value === type
-        ? (one.fields ?? [])
-        : [],
-    );
-  return new Map(
-    fieldsOf("Mutation").map(({ name, arguments: args = [], type }) => [
-      name.value,
-      {
-        args: args.map((argument) => argument.name.value),
-        inputArgument:
-          args.find(({ type: given }) => !isList(given) && inputs.has(nameOf(given)))?.name.value ?? null,
-        payload: new Map(
-          fieldsOf(nameOf(type))
-            .filter((field) => field.name.value !== "userErrors")
-            .map((field) => [field.name.value, nameOf(field.type)]),
-        ),
-      },
-    ]),
-  );
-}
-
-function isList(type: TypeNode): boolean {
-  return type.kind === Kind.LIST_TYPE || (type.kind === Kind.NON_NULL_TYPE && isList(type.type));
-}
-
-function nameOf(type: TypeNode): string {
-  return type.kind === Kind.NAMED_TYPE ? type.name.value : nameOf(type.type);
-}
-
 function resolverOf(
-  operation: Operation<GraphqlServices> | RestOperation<GraphqlServices>,
-  { args: names, inputArgument, payload }: MutationField,
+  operation: AnyOperation,
+  { args: declared, type }: GraphQLField<unknown, unknown>,
   { toInput = (args) => args, toPayload }: Adjustment,
   toNodes: ToNodes,
 ): MutationResolver {
   const { graphql, params, input } = operation;
-  const renamed = graphql?.args ?? {};
+  /** The argument whose fields are the input; undefined if each argument is a part of the input. */
+  const inputArgument = declared.find((argument) => isInputObjectType(getNullableType(argument.type)))?.name;
   const target = graphql?.subject ?? ["id", "markingNumber"].find((name) => name in params.shape);
-  const targetArgument = names.find((name) => (renamed[name] ?? name) === target);
+  const targetArgument = declared.find(({ name }) => (graphql?.args?.[name] ?? name) === target)?.name;
   const errorPath: ErrorPath = {
     fields: inputArgument ?? "",
     subject: target === undefined ? null : (targetArgument ?? `${inputArgument}.${target}`),
   };
   const schema = z.object({ ...params.shape, ...input.shape });
   const { secrets = [] } = ("once" in operation && operation.once) || {};
-  const payloadOf = (toPayload ?? payloadWriter(operation, payload, toNodes)) as (result: unknown) => object;
-
-  /** Times are text as in REST, and so is all of an input that is REST's query. Null is absent, except in a patch. */
-  const isText = "rest" in operation && takesQuery(operation.rest);
-  const read = (args: Values): Values => {
-    const { [inputArgument ?? ""]: members, ...others } = args;
-    const entries = Object.entries({ ...others, ...(members as object) });
-    return Object.fromEntries(
-      entries
-        .filter(([, value]) => value !== null || inputArgument === "patch")
-        .map(([name, value]) => [renamed[name] ?? name, toText(value, isText)]),
-    );
-  };
+  const payloadOf = (toPayload ?? payloadWriter(operation, type, toNodes)) as (result: unknown) => object;
+  const read = inputReader(operation, inputArgument);
 
   return async (_root, args, context) => {
-    const { requestId, ipAddress, services, duringExternalCall: external } = context;
-    const principal: RequestPrincipal = { ...requirePrincipal(context), requestId, ipAddress };
+    const { requestId, ipAddress, services } = context;
+    const principal: RequestPrincipal = { ...context.principal, requestId, ipAddress };
     authorize(operation.access, principal, read(args));
     const raw = read(toInput(args));
     const keyed = keyedMutation(mutationOf(operation), args);
@@ -141,7 +95,7 @@ function resolverOf(
         principal,
         organizationId: organizationOf(raw),
         input: parseInput(schema, raw, "body"),
-        external,
+        external: <Value>(work: () => Promise<Value>) => duringExternalCall(currentResponse(), work),
       };
       const response = await execute(operation, call, ({ data, changed }) => ({ data, changed, secrets }));
       return { ...payloadOf(unwrapResponse(response)), userErrors: [] };
@@ -154,25 +108,35 @@ function resolverOf(
   };
 }
 
-/** Returns a function that returns the payload for a result: the result itself, or the payload's only field with it. */
-function payloadWriter(
-  operation: Operation<never> | RestOperation<never>,
-  payload: MutationField["payload"],
-  toNodes: ToNodes,
-): (result: never) => object {
-  const [[field, type] = ["", ""]] = payload;
-  if (!("rest" in operation)) {
-    const { [type]: toNode = (value: unknown) => value } = toNodes;
-    return payload.size > 1 ? (result) => result : (result) => ({ [field]: toNode(result) });
-  }
-  const { output } = operation;
-  const isPayload = output instanceof z.ZodObject && field in output.shape;
-  return (result) => (isPayload ? result : { [field]: result });
+/** Returns a function that returns the input in the arguments. Booleans are text in REST's query. Null is absent, except in a patch. */
+function inputReader(operation: AnyOperation, inputArgument = ""): (args: Values) => Values {
+  const isQuery = "rest" in operation && takesQuery(operation.rest);
+  return ({ [inputArgument]: members, ...others }) =>
+    Object.fromEntries(
+      Object.entries({ ...others, ...(members as object) })
+        .filter(([, value]) => value !== null || inputArgument === "patch")
+        .map(([name, value]) => [
+          operation.graphql?.args?.[name] ?? name,
+          isQuery && typeof value === "boolean" ? String(value) : value,
+        ]),
+    );
 }
 
-function toText(value: unknown, isText: boolean): unknown {
-  if (value instanceof Date) return value.toISOString();
-  return isText && typeof value === "boolean" ? String(value) : value;
+/** Returns a function that returns the payload for a result: the result itself, or the payload's only field with it. */
+function payloadWriter(
+  operation: AnyOperation,
+  type: GraphQLOutputType,
+  toNodes: ToNodes,
+): (result: never) => object {
+  const { userErrors: _, ...fields } = (getNamedType(type) as GraphQLObjectType).getFields();
+  const [[name, field], ...others] = Object.entries(fields) as [[string, GraphQLField<unknown, unknown>]];
+  if ("rest" in operation) {
+    const { output } = operation;
+    const isPayload = output instanceof z.ZodObject && name in output.shape;
+    return (result) => (isPayload ? result : { [name]: result });
+  }
+  const toNode = toNodes[getNamedType(field.type).name] ?? ((value: object) => value);
+  return (result) => (others.length > 0 ? result : { [name]: toNode(result) });
 }
 
 function organizationOf({ organizationId = null }: Values): string | null {

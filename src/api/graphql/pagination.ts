@@ -3,6 +3,7 @@ import type { ListCursor } from "../../core/cursor.ts";
 import { invalidArgument } from "../../core/errors.ts";
 import type { PageRequest as PageRange } from "../../core/postgres/list-page.ts";
 import { DEFAULT_PAGE_SIZE } from "./execution/limits.ts";
+import type { PageInfo } from "./generated/schema-types.ts";
 
 export interface PageArguments {
   readonly first?: number | null | undefined;
@@ -43,19 +44,6 @@ export function readCursor<Position>(
   );
 }
 
-export interface ConnectionNode<Node> {
-  readonly nodes: readonly Node[];
-  readonly edges: readonly { cursor: string; node: Node }[];
-  readonly pageInfo: {
-    hasNextPage: boolean;
-    hasPreviousPage: boolean;
-    startCursor: string | null;
-    endCursor: string | null;
-  };
-  /** 0 unless it was selected. */
-  readonly totalCount: number;
-}
-
 interface Page<Row, Node> {
   readonly items: readonly Row[];
   readonly hasNext: boolean;
@@ -64,23 +52,15 @@ interface Page<Row, Node> {
   readonly cursorOf: (row: Row) => string;
   /** Overrides the last item's cursor. */
   readonly endCursor?: string | null;
-  readonly total?: number | null | undefined;
-}
-
-export function emptyConnection(endCursor: string): ConnectionNode<never> {
-  const pageInfo = { hasNextPage: false, hasPreviousPage: true, startCursor: null, endCursor };
-  return { nodes: [], edges: [], pageInfo, totalCount: 0 };
-}
-
-interface ListedPage<Row> {
-  readonly items: readonly Row[];
-  readonly hasMore: boolean;
+  /** Absent unless it was selected. */
   readonly total?: number | null | undefined;
 }
 
 interface ForwardList<Row, Node> {
   readonly cursor: ListCursor<Row>;
-  readonly list: (page: PageRange) => Promise<ListedPage<Row>>;
+  readonly list: (
+    page: PageRange,
+  ) => Promise<{ items: readonly Row[]; hasMore: boolean; total?: number | null | undefined }>;
   readonly toNode: (row: Row) => Node;
 }
 
@@ -88,11 +68,11 @@ interface ForwardList<Row, Node> {
 export async function listConnection<Row, Node>(
   args: PageArguments,
   { cursor, list, toNode }: ForwardList<Row, Node>,
-): Promise<ConnectionNode<Node>> {
+): Promise<Connection<Row, Node>> {
   const page = pageRequest(args);
   const after = readCursor(page, cursor.decode);
   const { items, hasMore, total } = await list({ limit: page.limit, after });
-  return toConnection({
+  return new Connection({
     items,
     hasNext: hasMore,
     hasPrevious: after !== null,
@@ -102,17 +82,13 @@ export async function listConnection<Row, Node>(
   });
 }
 
-export function toConnection<Row, Node>(page: Page<Row, Node>): ConnectionNode<Node> {
-  return new LazyConnection(page);
-}
-
 /** Builds cursors only if selected, and once: compiled operations read a property several times. */
-class LazyConnection<Row, Node> implements ConnectionNode<Node> {
+export class Connection<Row, Node> {
   readonly nodes: readonly Node[];
   readonly totalCount: number;
   readonly #page: Page<Row, Node>;
-  #edges: ConnectionNode<Node>["edges"] | undefined;
-  #pageInfo: ConnectionNode<Node>["pageInfo"] | undefined;
+  #edges: { cursor: string; node: Node }[] | undefined;
+  #pageInfo: PageInfo | undefined;
 
   constructor(page: Page<Row, Node>) {
     this.nodes = page.items.map(page.toNode);
@@ -120,24 +96,25 @@ class LazyConnection<Row, Node> implements ConnectionNode<Node> {
     this.#page = page;
   }
 
-  get edges(): ConnectionNode<Node>["edges"] {
-    return (this.#edges ??= this.nodes.map((node, index) => ({
-      cursor: this.#cursorAt(index) as string,
-      node,
+  get edges(): readonly { cursor: string; node: Node }[] {
+    const { items, cursorOf } = this.#page;
+    return (this.#edges ??= items.map((row, index) => ({
+      cursor: cursorOf(row),
+      node: this.nodes[index] as Node,
     })));
   }
 
-  get pageInfo(): ConnectionNode<Node>["pageInfo"] {
+  get pageInfo(): PageInfo {
+    const { items, hasNext, hasPrevious, endCursor } = this.#page;
     return (this.#pageInfo ??= {
-      hasNextPage: this.#page.hasNext,
-      hasPreviousPage: this.#page.hasPrevious,
-      startCursor: this.#cursorAt(0),
-      endCursor: this.#page.endCursor ?? this.#cursorAt(this.nodes.length - 1),
+      hasNextPage: hasNext,
+      hasPreviousPage: hasPrevious,
+      startCursor: this.#cursorOf(items[0]),
+      endCursor: endCursor ?? this.#cursorOf(items.at(-1)),
     });
   }
 
-  #cursorAt(index: number): string | null {
-    const row = this.#page.items[index];
+  #cursorOf(row: Row | undefined): string | null {
     return row === undefined ? null : this.#page.cursorOf(row);
   }
 }

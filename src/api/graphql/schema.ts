@@ -1,23 +1,15 @@
 /** The executable schema: the SDL with its resolvers. */
 import { makeExecutableSchema } from "@graphql-tools/schema";
-import { GraphQLScalarType, parse, type GraphQLSchema } from "graphql";
+import { buildSchema, GraphQLScalarType, type GraphQLSchema } from "graphql";
 import { DateTimeResolver, JSONResolver, LocalDateResolver } from "graphql-scalars";
-import { withAccess } from "./authorize.ts";
-import { enumValues } from "./enums.ts";
-import type { Resolvers } from "./generated/schema-types.ts";
-import { accountQueries, accountRequest, auditEntry, mail, savedView, viewer } from "./resolvers/account.ts";
-import { eventQueries, jobEvent, subscriptions } from "./resolvers/event.ts";
-import { job, jobQueries } from "./resolvers/job.ts";
-import { jobMutations, testModeAdjustments, updatedJob } from "./resolvers/job-mutations.ts";
-import { node, nodeQueries } from "./resolvers/node.ts";
-import {
-  organization,
-  organizationAttention,
-  organizationOverview,
-  organizationQueries,
-} from "./resolvers/organization.ts";
-import { statsQueries } from "./resolvers/job-stats.ts";
-import { webhookAdjustments, webhookDelivery, webhookEndpoint, webhookQueries } from "./resolvers/webhook.ts";
+import { accountResolvers } from "./resolvers/account.ts";
+import { eventResolvers } from "./resolvers/event.ts";
+import { jobResolvers } from "./resolvers/job.ts";
+import { jobMutationResolvers, testModeAdjustments } from "./resolvers/job-mutations.ts";
+import { nodeResolvers } from "./resolvers/node.ts";
+import { organizationResolvers } from "./resolvers/organization.ts";
+import { statsResolvers } from "./resolvers/job-stats.ts";
+import { webhookAdjustments, webhookResolvers } from "./resolvers/webhook.ts";
 import {
   toAccountRequestNode,
   toInvitationNode,
@@ -27,15 +19,17 @@ import {
 } from "./nodes.ts";
 import { operationMutations } from "./operation-mutations.ts";
 import { operations } from "../../operations/all.ts";
-import { readSdl } from "./sdl.ts";
+import { enumValues, readSdl } from "./sdl.ts";
 
-/** Inputs are parsed by `graphql-scalars`. Outputs are passed through: nodes hold texts, or Dates, whose JSON is the same text. */
+/**
+ * Inputs are validated by `graphql-scalars`; times become text as in REST. Outputs are passed through: nodes hold texts, or Dates,
+ * whose JSON is the same text.
+ */
 function passThrough(scalar: GraphQLScalarType, name: string): GraphQLScalarType {
-  const { parseValue, parseLiteral } = scalar;
   const passThroughScalar = new GraphQLScalarType({
     name,
-    parseValue,
-    parseLiteral,
+    parseValue: (value) => toText(scalar.parseValue(value)),
+    parseLiteral: (literal, variables) => toText(scalar.parseLiteral(literal, variables)),
     serialize: (value) => value,
   });
   // Keep the SDL's description and specification URL: the scalar's own values would replace them.
@@ -43,40 +37,14 @@ function passThrough(scalar: GraphQLScalarType, name: string): GraphQLScalarType
   return members as GraphQLScalarType;
 }
 
+function toText(value: unknown): unknown {
+  return value instanceof Date ? value.toISOString() : value;
+}
+
 const scalars = {
   DateTime: passThrough(DateTimeResolver, "DateTime"),
   LocalDate: passThrough(LocalDateResolver, "LocalDate"),
   JSON: passThrough(JSONResolver, "JSON"),
-};
-
-const resolvers: Resolvers = {
-  ...scalars,
-  Query: withAccess({
-    ...accountQueries,
-    ...organizationQueries,
-    ...jobQueries,
-    ...statsQueries,
-    ...eventQueries,
-    ...webhookQueries,
-    ...nodeQueries,
-  }),
-  Mutation: withAccess(jobMutations),
-  Subscription: withAccess(subscriptions),
-  Node: node,
-  Viewer: viewer,
-  Organization: organization,
-  OrganizationAttention: organizationAttention,
-  OrganizationOverview: organizationOverview,
-  AccountRequest: accountRequest,
-  AuditEntry: auditEntry,
-  Job: job,
-  JobEvent: jobEvent,
-  UpdateJobPayload: updatedJob,
-  BulkJobResult: updatedJob,
-  Mail: mail,
-  SavedView: savedView,
-  WebhookEndpoint: webhookEndpoint,
-  WebhookDelivery: webhookDelivery,
 };
 
 const adjustments = { ...webhookAdjustments, ...testModeAdjustments };
@@ -90,15 +58,21 @@ const toNodes = {
 };
 
 export function createSchema(): GraphQLSchema {
-  const typeDefs = parse(readSdl());
+  const schema = buildSchema(readSdl());
   return makeExecutableSchema({
-    typeDefs,
+    typeDefs: schema,
     resolvers: [
-      enumValues(typeDefs),
-      resolvers,
-      {
-        Mutation: operationMutations(typeDefs, operations, adjustments, toNodes),
-      },
+      enumValues(schema),
+      scalars,
+      accountResolvers,
+      organizationResolvers,
+      jobResolvers,
+      jobMutationResolvers,
+      statsResolvers,
+      eventResolvers,
+      webhookResolvers,
+      nodeResolvers,
+      { Mutation: operationMutations(schema, operations, adjustments, toNodes) },
     ],
     // By default, enums in the default of an input object keep their names.
     updateResolversInPlace: true,

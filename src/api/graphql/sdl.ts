@@ -1,6 +1,7 @@
 /** Reads the SDL from `schema/`: what a partner's API key can use, and in `operator/` the rest, for operators and the console. */
 import { readdirSync, readFileSync } from "node:fs";
 import { type RequestHandler, Router } from "express";
+import { isEnumType, isIntrospectionType, type GraphQLSchema } from "graphql";
 import { addRoute } from "../add-route.ts";
 
 const SCHEMA_FOLDER = new URL("../../../schema/", import.meta.url);
@@ -33,4 +34,33 @@ export function sdlRoutes(path: string): Router {
     addRoute(router, { path: `${path}/${file}`, name: `${path}/${file}` }, { get: [send] });
   }
   return router;
+}
+
+/** Between the two parts of an enum's value; elsewhere `_`. */
+const separators: Readonly<Record<string, string>> = {
+  JobEventType: ".",
+  WebhookEventType: ".",
+  Scope: ":",
+};
+
+/**
+ * Returns, for each enum of the schema, its values inside the server by their names. Resolvers take and return the services' own
+ * values, such as `in_progress` for IN_PROGRESS.
+ */
+export function enumValues(schema: GraphQLSchema): Record<string, Record<string, string>> {
+  const enums = Object.values(schema.getTypeMap()).filter(isEnumType);
+  return Object.fromEntries(
+    enums
+      .filter((type) => !isIntrospectionType(type))
+      .map((type) => {
+        const names = type.getValues().map(({ name }) => name);
+        return [type.name, Object.fromEntries(names.map((name) => [name, innerValue(type.name, name)]))];
+      }),
+  );
+}
+
+function innerValue(type: string, name: string): string {
+  // The job service has the same names for group keys.
+  if (type === "JobGroupKey") return name;
+  return name.toLowerCase().replace("_", separators[type] ?? "_");
 }

@@ -17,7 +17,7 @@ import type { Config } from "../../config/config.ts";
 import { MAX_PROBLEMS } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { authenticate } from "./authenticate.ts";
-import type { IncomingOperation } from "./context.ts";
+import { type IncomingOperation, currentRequest, currentResponse } from "./context.ts";
 import { ErrorFormatter } from "./execution/error-formatter.ts";
 import { createGateway } from "./execution/executor.ts";
 import { sendSandbox } from "./explorer/sandbox.ts";
@@ -29,12 +29,11 @@ import type { Simulate } from "../simulate.ts";
 import { limits as operationLimits, MAX_BODY_BYTES } from "./execution/limits.ts";
 import type { SessionVerifier } from "../../accounts/api.ts";
 import { sdlRoutes } from "./sdl.ts";
-import { currentRequest } from "./request-store.ts";
-import { createSubscriptionServer, type SubscriptionServer } from "./subscriptions/websocket-server.ts";
+import { createSubscriptionServer } from "./subscriptions/websocket-server.ts";
 
-export interface GraphqlAdapterDeps<Context extends BaseContext> {
+export interface GraphqlAdapterDeps {
   schema: GraphQLSchema;
-  makeContext: (request: IncomingOperation) => Context;
+  makeContext: (request: IncomingOperation) => BaseContext;
   verifier: KeyVerifier;
   sessions: SessionVerifier;
   limits: RateLimits | null;
@@ -47,22 +46,12 @@ export interface GraphqlAdapterDeps<Context extends BaseContext> {
   extraRoutes?: RequestHandler | undefined;
 }
 
-export interface GraphqlAdapter extends AsyncDisposable {
-  readonly path: string;
-  readonly webSockets: SubscriptionServer;
-  /** The endpoint and the explorers. */
-  routes(simulate: Simulate): RequestHandler;
-  /** Formats errors of requests to `path`. */
-  readonly errorHandler: ErrorRequestHandler;
-  /** Sets the API key that the explorers send, except in production. */
-  setExplorerKey(key: string): void;
-}
+/** Disposing closes the WebSockets. */
+export type GraphqlAdapter = Awaited<ReturnType<typeof createGraphqlAdapter>>;
 
 const PATH = "/graphql";
 
-export async function createGraphqlAdapter<Context extends BaseContext>(
-  deps: GraphqlAdapterDeps<Context>,
-): Promise<GraphqlAdapter> {
+export async function createGraphqlAdapter(deps: GraphqlAdapterDeps) {
   const { config, makeContext, verifier, sessions, limits } = deps;
   const { environment, http } = config;
   const isProduction = environment === "production";
@@ -76,7 +65,8 @@ export async function createGraphqlAdapter<Context extends BaseContext>(
   return {
     path: PATH,
     webSockets,
-    routes(simulate) {
+    /** The endpoint and the explorers. */
+    routes(simulate: Simulate): RequestHandler {
       const router = Router({ caseSensitive: true });
       router.use(PATH, tagRoute(PATH));
       if (!isProduction) router.get(PATH, showSandbox(explorerKey));
@@ -95,24 +85,23 @@ export async function createGraphqlAdapter<Context extends BaseContext>(
       router.use(graphiqlRoutes({ explorerKey, publicUrl: config.http.publicUrl }));
       return router;
     },
+    /** Formats errors of requests to `path`. */
     errorHandler: createErrorHandler(errors),
-    setExplorerKey(key) {
+    /** Sets the API key that the explorers send, except in production. */
+    setExplorerKey(key: string): void {
       storedKey = key;
     },
-    async [Symbol.asyncDispose]() {
+    async [Symbol.asyncDispose](): Promise<void> {
       await webSockets[Symbol.asyncDispose]();
       await apollo.stop();
     },
   };
 }
 
-function createApolloServer<Context extends BaseContext>(
-  deps: GraphqlAdapterDeps<Context>,
-  errors: ErrorFormatter,
-): ApolloServer<Context> {
+function createApolloServer(deps: GraphqlAdapterDeps, errors: ErrorFormatter): ApolloServer {
   const { config, logger } = deps;
   const { environment } = config;
-  return new ApolloServer<Context>({
+  return new ApolloServer({
     gateway: createGateway({ ...deps, isProduction: environment === "production", errors }),
     nodeEnv: environment,
     logger,
@@ -131,7 +120,7 @@ function createApolloServer<Context extends BaseContext>(
     maxRecursiveSelections: operationLimits.selections,
     stringifyResult(answer) {
       const code = "errors" in answer ? answer.errors?.[0]?.extensions?.["code"] : undefined;
-      if (typeof code === "string") currentRequest().setFailure({ code, responseBody: answer });
+      if (typeof code === "string") contextOf(currentResponse()).failure = { code, responseBody: answer };
       return JSON.stringify(answer);
     },
     formatError: (formatted, error) => errors.formatError(formatted, error),
@@ -182,17 +171,16 @@ function createErrorHandler(errors: ErrorFormatter): ErrorRequestHandler {
     const { requestId, simulated } = context;
     const failure = toAppError(error);
     const { status, headers } = failure;
-    const { message, extensions } = errors.translate(failure, { requestId, simulated });
-    const { http: _, ...visibleExtensions } = extensions;
-    const code = visibleExtensions["code"] === "BAD_USER_INPUT" ? "BAD_REQUEST" : visibleExtensions["code"];
+    const { message, extensions } = errors.format(failure, { requestId, simulated });
+    const code = extensions?.["code"] === "BAD_USER_INPUT" ? "BAD_REQUEST" : String(extensions?.["code"]);
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     response.status(status);
     response.type(
       request.accepts("application/json", "application/graphql-response+json") || "application/json",
     );
-    const common = errors.commonExtensions(String(code), requestId);
-    const answer = { errors: [{ message, extensions: { ...visibleExtensions, ...common } }] };
-    context.failure = { code: common.code, responseBody: answer };
+    const common = errors.commonExtensions(code, requestId);
+    const answer = { errors: [{ message, extensions: { ...extensions, ...common } }] };
+    context.failure = { code, responseBody: answer };
     response.send(JSON.stringify(answer));
   };
 }

@@ -1,8 +1,5 @@
 /** A semaphore that treats keys fairly. For work without keys, use `p-limit`. */
 
-/** Runs `work` once a permit is free, and returns its result. Waiting work runs first in, first out. */
-export type Semaphore = <T>(work: () => Promise<T>) => Promise<T>;
-
 export interface FairSemaphoreOptions {
   /** Permits of all keys together. */
   permits: number;

@@ -7,14 +7,12 @@ import {
   isInputObjectType,
   isNonNullType,
   isObjectType,
-  parse,
 } from "graphql";
 import { describe, expect, it } from "vitest";
 import { scopes } from "../../../src/api-keys/api.ts";
-import type { GraphqlContext } from "../../../src/api/graphql/context.ts";
+import { type GraphqlContext, runWithRequest } from "../../../src/api/graphql/context.ts";
 import { operationMutations } from "../../../src/api/graphql/operation-mutations.ts";
 import { testModeAdjustments } from "../../../src/api/graphql/resolvers/job-mutations.ts";
-import { runWithRequest } from "../../../src/api/graphql/request-store.ts";
 import { webhookAdjustments } from "../../../src/api/graphql/resolvers/webhook.ts";
 import { readSdl } from "../../../src/api/graphql/sdl.ts";
 import { inputReader } from "../../../src/api/rest/read-input.ts";
@@ -75,7 +73,9 @@ const withMilliseconds = (values: Values): unknown =>
 
 function toArgument(type: GraphQLInputType, value: unknown, absent: null | undefined): unknown {
   if (value === undefined && !isNonNullType(type)) return absent;
-  return getNamedType(type).name === "DateTime" && typeof value === "string" ? new Date(value) : value;
+  return getNamedType(type).name === "DateTime" && typeof value === "string"
+    ? new Date(value).toISOString()
+    : value;
 }
 
 /** The arguments with these members, as GraphQL gives them to a resolver. `absent`: the value of the others. */
@@ -108,7 +108,6 @@ const context = {
     clock: { now: () => 0 },
     idempotency: { runOnce: (_keyed: unknown, work: () => unknown) => work() },
   },
-  duringExternalCall: <Value>(call: () => Promise<Value>) => call(),
 } as unknown as GraphqlContext;
 
 /** Runs the mutation with `run` in place of the operation's. */
@@ -118,7 +117,7 @@ function mutate(
   args = argumentsOf(entry),
 ): Promise<object> {
   const resolvers = operationMutations(
-    parse(readSdl()),
+    schema,
     [{ ...entry.operation, prepare: async () => undefined, run: (_s, _principal, input) => run(input) }],
     adjustments,
     {},

@@ -28,20 +28,15 @@ const statsTypes = new Set(["JobStats", "JobsToday"]);
 
 type Values = Readonly<Record<string, unknown>>;
 
-const constantCosts = new WeakMap<OperationPlan, number>();
-
 /**
  * Returns the cost. Throws BadRequestException if a page or list exceeds its limit, and GraphQLError if a required argument
  * is null or introspection exceeds its limit.
  */
 export function costOf(schema: GraphQLSchema, plan: OperationPlan, variables: Values): number {
-  const fixed = constantCosts.get(plan);
-  if (fixed !== undefined) return fixed;
   const calculator = new CostCalculator(plan.kind === OperationTypeNode.MUTATION, variables);
   const cost =
     calculator.costOfAll(plan.rootFields) + introspectionCost(schema, plan.introspection, variables);
   if (calculator.problems.length > 0) throw badRequest(calculator.problems);
-  if (!plan.usesVariables) constantCosts.set(plan, cost);
   return cost;
 }
 
@@ -64,7 +59,7 @@ class CostCalculator {
   #fieldCost(field: PlannedField): number {
     const { definition, node, type } = field;
     if (isLeafType(type) && definition.args.length === 0) return 0;
-    const values = field.fixedArguments ?? getArgumentValues(definition, node, this.#variables);
+    const values = getArgumentValues(definition, node, this.#variables);
     this.#checkLists(field, values);
     if (isLeafType(type)) return 0;
     if (isConnection(type)) return this.#connectionCost(field, this.#pageSize(field, values));

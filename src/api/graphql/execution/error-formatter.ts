@@ -7,12 +7,13 @@ import {
   type FormattedExecutionResult,
   type GraphQLFormattedError,
 } from "graphql";
-import { toUnavailable, isCancelled } from "../../../core/postgres/errors.ts";
-import { AppError, type ErrorCode, type Problem } from "../../../core/errors.ts";
+import { isCancelled } from "../../../core/postgres/errors.ts";
+import type { AppError, ErrorCode, Problem } from "../../../core/errors.ts";
 import { ReauthenticationRequiredError } from "../../../core/fresh-authentication.ts";
 import { serializeError, type Logger } from "../../../core/logger.ts";
 import { documentLimitError } from "./limits.ts";
-import { currentRequest, type RequestStore } from "../request-store.ts";
+import { toAppError } from "../../error-handler.ts";
+import { currentRequest } from "../context.ts";
 
 const INTERNAL = "INTERNAL_SERVER_ERROR";
 const USER_INPUT = "BAD_USER_INPUT";
@@ -37,12 +38,14 @@ const extensionCodes: Partial<Record<ErrorCode, string>> = {
 /** Errors whose `details` the guide describes. */
 const detailed = new Set<ErrorCode>(["GoneException", "UnprocessableEntityException"]);
 
-/** Identifies the request in the log. Errors are not logged once `signal` is aborted. */
-type FailedRequest = Pick<RequestStore, "requestId"> &
-  Partial<Pick<RequestStore, "signal">> & {
-    /** The status of a simulated failure, which is not logged. */
-    simulated?: string | null;
-  };
+/** Identifies the request in the log. */
+interface FailedRequest {
+  readonly requestId: string;
+  /** Errors are not logged once it is aborted. */
+  readonly signal?: AbortSignal;
+  /** The status of a simulated failure, which is not logged. */
+  readonly simulated?: string | null;
+}
 
 export interface ErrorFormatterDeps {
   logger: Logger;
@@ -62,7 +65,12 @@ export class ErrorFormatter {
   /** Converts any error to a GraphQL error with HTTP status and headers. */
   translate(error: unknown, request: FailedRequest = currentRequest()): GraphQLError {
     const thrown = unwrapResolverError(error);
-    if (thrown instanceof GraphQLError && hasCode(thrown)) return thrown;
+    // graphql-jit's errors may come without `extensions`.
+    if (
+      thrown instanceof GraphQLError &&
+      (thrown as Partial<GraphQLError>).extensions?.["code"] !== undefined
+    )
+      return thrown;
     const failure = toAppError(thrown);
     if (failure.status >= 500 && request.simulated !== String(failure.status))
       this.#log(failure.cause ?? failure, failure.message, request);
@@ -75,12 +83,18 @@ export class ErrorFormatter {
     // Without data nothing was executed: the operation or its variables are invalid, and Apollo's message says so.
     if (!errors || data === undefined) return result;
     const hasData = data !== null && Object.values(data).some((value) => value !== null);
-    return {
-      ...result,
-      errors: errors.map((error, index) =>
-        withLocation(this.translate(error), error, index === 0 && !hasData),
-      ),
-    };
+    const translated = errors.map((error, index) => {
+      const { message, extensions } = this.translate(error);
+      const { http: _, ...withoutStatus } = extensions;
+      const decidesStatus = index === 0 && !hasData;
+      const { path, locations } = error;
+      const located = new GraphQLError(message, {
+        path,
+        extensions: decidesStatus ? extensions : withoutStatus,
+      });
+      return Object.assign(located, { locations });
+    });
+    return { ...result, errors: translated };
   }
 
   /** Returns the extensions that every error has. */
@@ -89,33 +103,27 @@ export class ErrorFormatter {
   }
 
   /** Adds the request ID and a link to the guide, and masks internal errors. Apollo calls it for every error, including its own. */
-  formatError(formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
-    const request = currentRequest();
-    const tooLarge = documentLimitError(unwrapResolverError(error));
-    if (tooLarge) {
-      const { message, extensions } = tooLarge;
-      const { http: _, ...visible } = extensions;
-      const common = this.commonExtensions(String(extensions["code"]), request.requestId);
-      return { message, extensions: { ...visible, ...common } };
-    }
-    const isUnmasked = formatted.extensions?.["code"] === INTERNAL && formatted.message !== MASKED_MESSAGE;
-    if (isUnmasked) this.#log(unwrapResolverError(error), MASKED_MESSAGE, request);
+  formatError(
+    formatted: GraphQLFormattedError,
+    error: unknown,
+    request: FailedRequest = currentRequest(),
+  ): GraphQLFormattedError {
+    const thrown = unwrapResolverError(error);
+    const { extensions = {}, ...shown } = documentLimitError(thrown)?.toJSON() ?? formatted;
+    const { http: _, ...visible } = extensions;
+    const isUnmasked = visible["code"] === INTERNAL && shown.message !== MASKED_MESSAGE;
+    if (isUnmasked) this.#log(thrown, MASKED_MESSAGE, request);
     return {
-      ...formatted,
-      message: isUnmasked ? MASKED_MESSAGE : formatted.message,
-      extensions: {
-        ...formatted.extensions,
-        ...this.commonExtensions(String(formatted.extensions?.["code"]), request.requestId),
-      },
+      ...shown,
+      message: isUnmasked ? MASKED_MESSAGE : shown.message,
+      extensions: { ...visible, ...this.commonExtensions(String(visible["code"]), request.requestId) },
     };
   }
 
   /** Does for an error that does not pass through Apollo what Apollo does: translates and formats it. */
-  format(error: unknown): GraphQLFormattedError {
-    const translated = this.translate(error);
-    const { extensions = {}, ...formatted } = this.formatError(translated.toJSON(), translated);
-    const { http: _, ...visibleExtensions } = extensions;
-    return { ...formatted, extensions: visibleExtensions };
+  format(error: unknown, request: FailedRequest = currentRequest()): GraphQLFormattedError {
+    const translated = this.translate(error, request);
+    return this.formatError(translated.toJSON(), translated, request);
   }
 
   /** The same for the result of a subscription. */
@@ -128,13 +136,6 @@ export class ErrorFormatter {
     // A query cancelled because its client disconnected is not a failure.
     if (!signal?.aborted) this.#logger.error({ request_id: requestId, err: serializeError(error) }, message);
   }
-}
-
-function toAppError(error: unknown): AppError {
-  if (error instanceof AppError) return error;
-  return (
-    toUnavailable(error) ?? new AppError("InternalServerErrorException", MASKED_MESSAGE, { cause: error })
-  );
 }
 
 function toGraphQLError(failure: AppError): GraphQLError {
@@ -167,23 +168,4 @@ function codeOf(failure: AppError): string {
 function problemsOf(details: unknown): Omit<Problem, "location">[] | null {
   if (!Array.isArray(details)) return null;
   return (details as Problem[]).map(({ field, message, code }) => ({ field, message, code }));
-}
-
-/** graphql-jit's errors may come without `extensions`. */
-function hasCode({ extensions }: { extensions?: { code?: unknown } }): boolean {
-  return extensions?.code !== undefined;
-}
-
-/** Returns `error` with the path and locations of the original error, and its HTTP status only if it decides the status. */
-function withLocation(
-  error: GraphQLError,
-  { path, locations }: GraphQLError,
-  decidesStatus: boolean,
-): GraphQLError {
-  const { http: _, ...extensions } = error.extensions;
-  const located = new GraphQLError(error.message, {
-    path,
-    extensions: decidesStatus ? error.extensions : extensions,
-  });
-  return Object.assign(located, { locations });
 }

@@ -5,7 +5,6 @@
 import type { ApolloServerOptionsWithGateway, BaseContext } from "@apollo/server";
 import {
   execute,
-  GraphQLError,
   OperationTypeNode,
   type DocumentNode,
   type ExecutionResult,
@@ -13,14 +12,15 @@ import {
   type OperationDefinitionNode,
 } from "graphql";
 import { startSpan, withSpan } from "../../../core/tracing/tracing.ts";
-import { createCompiler, type CompiledOperation } from "./jit.ts";
+import { inShare } from "../../context.ts";
+import { currentRequest, currentResponse } from "../context.ts";
 import type { ErrorFormatter } from "./error-formatter.ts";
-import { operationSpan } from "./operation-span.ts";
+import { createCompiler, type CompiledOperation } from "./jit.ts";
 import { guardOperation, type OperationGuardDeps } from "./operation-guard.ts";
+import { operationSpan } from "./operation-span.ts";
 import { variableErrors } from "./variable-errors.ts";
-import { currentRequest } from "../request-store.ts";
 
-/** Compiled operations in memory. The least recently used one is evicted first. */
+/** Compiled operations in memory. The oldest one is evicted first. */
 const MAX_COMPILED = 200;
 
 export interface ExecutableOperation {
@@ -41,10 +41,20 @@ type GatewayExecutor = NonNullable<Awaited<ReturnType<Gateway["load"]>>["executo
 export function createExecutor(
   schema: GraphQLSchema,
 ): (operation: ExecutableOperation) => Promise<ExecutionResult> {
-  const cache = new CompiledOperationCache(schema);
+  const compile = createCompiler(schema);
+  // By the operation's object: Apollo caches parsed documents, so a repeated operation is the same object.
+  const seen = new WeakSet<OperationDefinitionNode>();
+  /** Null: graphql-js runs the operation. */
+  const compiled = new Map<OperationDefinitionNode, CompiledOperation | null>();
+
   return async ({ document, operation, context, variables, coercedVariables }) => {
-    const compiledOperation = cache.find(document, operation);
-    const result = compiledOperation?.(context, coercedVariables);
+    if (seen.has(operation) && !compiled.has(operation)) {
+      compiled.set(operation, compile(document, operation));
+      const [oldest] = compiled.keys();
+      if (oldest && compiled.size > MAX_COMPILED) compiled.delete(oldest);
+    }
+    seen.add(operation);
+    const result = compiled.get(operation)?.(context, coercedVariables);
     if (result) return await result;
     return await execute({
       schema,
@@ -62,18 +72,19 @@ export function createGateway(deps: OperationGuardDeps & { errors: ErrorFormatte
 
   const serve: GatewayExecutor = async ({ document, operation, context, request }) => {
     const { operationName, variables = {} } = request;
-    if (!operation) return unknownOperation(operationName);
+    // Returns the error of a document that has no operation of this name.
+    if (!operation) return await execute({ schema, document, operationName });
     const current = currentRequest();
     const measured = await guardOperation(deps, { document, operation, variables }, current);
     if (!measured) return { errors: variableErrors(schema, operation, variables) };
     if (operation.operation === OperationTypeNode.SUBSCRIPTION) {
-      current.subscription = { schema, document, operation, operationName, variableValues: variables };
+      current.subscription = { schema, document, operationName, variableValues: variables };
       return { data: {} };
     }
     const { cost, variables: coercedVariables, shareKind } = measured;
     const span = startSpan(...operationSpan(operation.operation, operation.name?.value));
     const executed = { document, operation, context, variables, coercedVariables };
-    const result = await current.inShare(shareKind, () => withSpan(span, () => run(executed)));
+    const result = await inShare(currentResponse(), shareKind, () => withSpan(span, () => run(executed)));
     return { ...errors.translateResult(result), ...(result.data !== undefined && { extensions: { cost } }) };
   };
 
@@ -82,46 +93,10 @@ export function createGateway(deps: OperationGuardDeps & { errors: ErrorFormatte
       notify({ apiSchema: schema, coreSupergraphSdl: "" });
       return () => undefined;
     },
-    load: () =>
-      Promise.resolve({
-        executor: (request) =>
-          serve(request).catch((error: unknown) => ({ errors: [errors.translate(error)] })),
-      }),
-    stop: () => Promise.resolve(),
+    load: async () => ({
+      executor: (request) =>
+        serve(request).catch((error: unknown) => ({ errors: [errors.translate(error)] })),
+    }),
+    stop: async () => undefined,
   };
-}
-
-/** Returns the error that execution would return. */
-function unknownOperation(name: string | null | undefined): ExecutionResult {
-  const message =
-    typeof name === "string"
-      ? `Unknown operation named "${name}"`
-      : "operationName is required when a document has several operations";
-  return { errors: [new GraphQLError(message)] };
-}
-
-class CompiledOperationCache {
-  readonly #compile: (document: DocumentNode, operation: OperationDefinitionNode) => CompiledOperation | null;
-  readonly #seenOnce = new WeakSet<OperationDefinitionNode>();
-  /** In order of last use. Null: graphql-js runs the operation. */
-  readonly #entries = new Map<OperationDefinitionNode, CompiledOperation | null>();
-
-  constructor(schema: GraphQLSchema) {
-    this.#compile = createCompiler(schema);
-  }
-
-  /** The cache key is object identity: Apollo caches parsed documents, so a repeated operation is the same object. */
-  find(document: DocumentNode, operation: OperationDefinitionNode): CompiledOperation | null {
-    const cached = this.#entries.get(operation);
-    if (cached === undefined && !this.#seenOnce.has(operation)) {
-      this.#seenOnce.add(operation);
-      return null;
-    }
-    const compiledOperation = cached === undefined ? this.#compile(document, operation) : cached;
-    this.#entries.delete(operation);
-    this.#entries.set(operation, compiledOperation);
-    const [oldest] = this.#entries.keys();
-    if (oldest && this.#entries.size > MAX_COMPILED) this.#entries.delete(oldest);
-    return compiledOperation;
-  }
 }

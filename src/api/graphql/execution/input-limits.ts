@@ -1,11 +1,11 @@
-/** Checks the list lengths, the size and the nesting depth of inputs, without recursion so that deep inputs cannot overflow the stack. */
-import { MAX_PROBLEMS, type Problem } from "../../../core/errors.ts";
+/** Checks the list lengths, the size and the nesting depth of inputs. */
+import type { Problem } from "../../../core/errors.ts";
 import { limits, MAX_INPUT_CONTAINERS, MAX_INPUT_DEPTH } from "./limits.ts";
 
 /** A list or an object. */
 type Container = object;
 
-/** Returns the problem of a value that is too deep or too large to be checked further, or null. */
+/** Returns the problem of a value that is too deep or too large for recursion, or null. */
 export function sizeProblem(value: unknown, field: string): Problem | null {
   let level: Container[] = isContainer(value) ? [value] : [];
   let count = level.length;
@@ -23,37 +23,18 @@ export function sizeProblem(value: unknown, field: string): Problem | null {
 
 /** Returns the problems of the argument at `path`. If it is a list, it must have at least `minItems` items. */
 export function inputProblems(value: unknown, path: string, minItems: number): Problem[] {
-  if (!isContainer(value)) return [];
   const tooLarge = sizeProblem(value, path);
-  if (tooLarge) return [tooLarge];
-  const problems: Problem[] = [];
-  const stack: ContainerCheck[] = [{ container: value, path, minItems }];
-  for (let next = stack.pop(); next && problems.length < MAX_PROBLEMS; next = stack.pop()) {
-    const { container } = next;
-    const problem = Array.isArray(container) ? listProblem(container, next.path, next.minItems) : null;
-    if (problem) problems.push(problem);
-    // The items of a rejected list are not checked.
-    else stack.push(...containersIn(container, next.path));
+  return tooLarge ? [tooLarge] : listProblems(value, path, minItems);
+}
+
+/** The items of a rejected list are not checked. */
+function listProblems(value: unknown, path: string, minItems = 0): Problem[] {
+  if (!isContainer(value)) return [];
+  if (Array.isArray(value) && (value.length < minItems || value.length > limits.listSize)) {
+    const message = `must have ${minItems} to ${limits.listSize} items, got ${value.length}`;
+    return [{ location: "query", field: path, code: "out_of_range", message }];
   }
-  return problems;
-}
-
-interface ContainerCheck {
-  container: Container;
-  path: string;
-  minItems: number;
-}
-
-function containersIn(container: Container, path: string): ContainerCheck[] {
-  return Object.entries(container).flatMap(([name, value]: [string, unknown]) =>
-    isContainer(value) ? [{ container: value, path: `${path}.${name}`, minItems: 0 }] : [],
-  );
-}
-
-function listProblem({ length }: readonly unknown[], field: string, minItems: number): Problem | null {
-  if (length >= minItems && length <= limits.listSize) return null;
-  const message = `must have ${minItems} to ${limits.listSize} items, got ${length}`;
-  return { location: "query", field, code: "out_of_range", message };
+  return Object.entries(value).flatMap(([name, inner]) => listProblems(inner, `${path}.${name}`));
 }
 
 function isContainer(value: unknown): value is Container {

@@ -10,6 +10,8 @@ import type { PlannedField } from "./operation-plan.ts";
 const VALUES_PER_POINT = 20;
 const MAX_VALUES = limits.cost * VALUES_PER_POINT;
 
+const TOO_MANY_VALUES = `The fields below __schema or __type cost more than ${limits.cost}. Select fewer of them`;
+
 type Values = Readonly<Record<string, unknown>>;
 
 /** Returns the cost. Throws a GraphQLError as soon as it exceeds the limit. */
@@ -27,9 +29,9 @@ export function introspectionCost(
   const visit = (field: PlannedField, source: unknown): void => {
     const { definition, node, type, isList } = field;
     count += 1;
-    if (count > MAX_VALUES) throw limitExceeded();
+    if (count > MAX_VALUES) throw tooExpensive("cost", limits.cost + 1, TOO_MANY_VALUES);
     if (isLeafType(type) && !isList) return;
-    const values = field.fixedArguments ?? getArgumentValues(definition, node, variables);
+    const values = getArgumentValues(definition, node, variables);
     // Introspection resolvers read only `schema` from the info.
     const info = { schema } as GraphQLResolveInfo;
     const value: unknown = definition.resolve?.(source, values, undefined, info);
@@ -40,12 +42,4 @@ export function introspectionCost(
 
   visitAll(fields, undefined);
   return Math.ceil(count / VALUES_PER_POINT);
-}
-
-function limitExceeded(): Error {
-  const max = limits.cost;
-  return tooExpensive(
-    { limit: "cost", most: max, asked: max + 1 },
-    `The fields below __schema or __type cost more than ${max}. Select fewer of them`,
-  );
 }

@@ -11,9 +11,9 @@ import {
   visit,
   type DocumentNode,
   type ExecutionResult,
+  type NamedTypeNode,
   type OperationDefinitionNode,
   type ValueNode,
-  type VariableDefinitionNode,
 } from "graphql";
 import { compileQuery, isCompiledQuery } from "graphql-jit";
 import { planOf } from "./operation-plan.ts";
@@ -23,6 +23,10 @@ const MAX_FIELDS = 200;
 
 /** The declared type of every variable of a compiled operation, so that graphql-jit does not coerce values again. */
 const coercedInput = new GraphQLScalarType({ name: "CoercedInput" });
+const coercedType: NamedTypeNode = {
+  kind: Kind.NAMED_TYPE,
+  name: { kind: Kind.NAME, value: coercedInput.name },
+};
 
 /** Runs an operation with coerced variables. Returns null if graphql-js must run it with these variables. */
 export type CompiledOperation = (
@@ -41,12 +45,12 @@ export function createCompiler(
     assumeValid: true,
   });
   return (document, operation) => {
-    const { introspection, fieldCount } = planOf(schema, document, operation);
-    if (introspection.length > 0 || fieldCount > MAX_FIELDS || !isCompilable(document)) return null;
+    const { introspection, fieldCount, hasDirectives } = planOf(schema, document, operation);
+    if (introspection.length > 0 || fieldCount > MAX_FIELDS || hasDirectives) return null;
     const nested = nestedVariablesOf(document);
     const compiledQuery = compileQuery(
       compilerSchema,
-      withCoercedVariables(isolateOperation(document, operation)),
+      withCoercedVariables(document, operation),
       operation.name?.value ?? "",
     );
     if (!isCompiledQuery(compiledQuery)) return null;
@@ -55,20 +59,6 @@ export function createCompiler(
         ? compiledQuery.query(undefined, context, variables)
         : null;
   };
-}
-
-function isCompilable(document: DocumentNode): boolean {
-  let compilable = true;
-  const reject = (): void => {
-    compilable = false;
-  };
-  visit(document, {
-    Directive: reject,
-    Field({ alias }) {
-      if (alias?.value === "__proto__") reject();
-    },
-  });
-  return compilable;
 }
 
 /** Returns the variables that are parts of lists or objects in arguments. */
@@ -84,25 +74,12 @@ function nestedVariablesOf(document: DocumentNode): string[] {
   return [...names];
 }
 
-/** Returns the document without its other operations. */
-function isolateOperation({ definitions }: DocumentNode, operation: OperationDefinitionNode): DocumentNode {
+/** Returns the document with only this operation. */
+function withCoercedVariables(
+  { definitions }: DocumentNode,
+  { variableDefinitions = [], ...operation }: OperationDefinitionNode,
+): DocumentNode {
   const fragments = definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION);
-  return { kind: Kind.DOCUMENT, definitions: [operation, ...fragments] };
-}
-
-function withCoercedVariables(document: DocumentNode): DocumentNode {
-  return visit(document, {
-    OperationDefinition({ variableDefinitions = [], ...operation }) {
-      const names = variableDefinitions.map(({ variable }) => variable.name.value);
-      return { ...operation, variableDefinitions: names.map(coercedVariable) };
-    },
-  });
-}
-
-function coercedVariable(name: string): VariableDefinitionNode {
-  return {
-    kind: Kind.VARIABLE_DEFINITION,
-    variable: { kind: Kind.VARIABLE, name: { kind: Kind.NAME, value: name } },
-    type: { kind: Kind.NAMED_TYPE, name: { kind: Kind.NAME, value: coercedInput.name } },
-  };
+  const coerced = variableDefinitions.map(({ kind, variable }) => ({ kind, variable, type: coercedType }));
+  return { kind: Kind.DOCUMENT, definitions: [{ ...operation, variableDefinitions: coerced }, ...fragments] };
 }

@@ -30,11 +30,6 @@ export const limits = Object.freeze({
 });
 
 export const DEFAULT_PAGE_SIZE = 20;
-/** Apollo checks these two while it parses and validates. */
-const messages = {
-  tokens: `The document has more than ${limits.tokens} tokens. Pass lists and objects as variables`,
-  selections: `The operation has more than ${limits.selections} fields with its fragments expanded`,
-};
 /** Nested levels of lists and objects in a variable or an argument. No valid input needs more. */
 export const MAX_INPUT_DEPTH = 20;
 /** Lists and objects in a variable or an argument. A batch of 100 jobs has 400. */
@@ -44,47 +39,40 @@ export const MAX_BODY_BYTES = 256 * 1024;
 /** A request takes one more token for each: its parsing blocks all others. */
 export const BODY_BYTES_PER_TOKEN = 32 * 1024;
 
+const messages = {
+  depth: (asked: number) => `The operation is ${asked} levels deep; at most ${limits.depth} are allowed`,
+  aliases: (asked: number) => `The operation has ${asked} aliases; at most ${limits.aliases} are allowed`,
+  rootFields: (asked: number) =>
+    `The operation has ${asked} root fields; at most ${limits.rootFields} are allowed`,
+  introspections: (asked: number) =>
+    `The operation selects __schema or __type ${asked} times; at most ${limits.introspections} is allowed, under one name`,
+  cost: (asked: number) =>
+    `The operation costs ${asked}; at most ${limits.cost} is allowed. Request smaller pages or fewer objects`,
+  // Apollo checks these two while it parses and validates.
+  tokens: () => `The document has more than ${limits.tokens} tokens. Pass lists and objects as variables`,
+  selections: () => `The operation has more than ${limits.selections} fields with its fragments expanded`,
+};
+
 /** Throws a GraphQLError if an operation asks for more than `limits[limit]`. */
-export function checkLimit(
-  limit: "depth" | "aliases" | "rootFields" | "introspections" | "cost",
-  requested: number,
-): void {
-  const max = limits[limit];
-  if (requested > max)
-    throw tooExpensive({ limit, most: max, asked: requested }, limitMessages[limit](requested, max));
+export function checkLimit(limit: keyof typeof messages, asked: number): void {
+  if (asked > limits[limit]) throw tooExpensive(limit, asked);
 }
 
 /** Returns the error that replaces one of Apollo about a document over a limit, or null for other errors. */
 export function documentLimitError(error: unknown): GraphQLError | null {
   if (!(error instanceof GraphQLError)) return null;
-  const isTokens = error.message.includes(`more that ${limits.tokens} tokens`);
-  const limit = isTokens
-    ? "tokens"
-    : error.extensions["validationErrorCode"] === undefined
-      ? null
-      : "selections";
-  return limit && tooExpensive({ limit, most: limits[limit], asked: limits[limit] + 1 }, messages[limit]);
+  if (error.message.includes(`more that ${limits.tokens} tokens`)) return tooExpensive("tokens");
+  return error.extensions["validationErrorCode"] === undefined ? null : tooExpensive("selections");
 }
 
 /** `asked` is a lower bound if counting stopped at the limit. */
 export function tooExpensive(
-  numbers: { limit: keyof typeof limits; most: number; asked: number },
-  message: string,
+  limit: keyof typeof messages,
+  asked = limits[limit] + 1,
+  message = messages[limit](asked),
 ): GraphQLError {
+  const numbers = { limit, most: limits[limit], asked };
   return new GraphQLError(message, {
     extensions: { code: "QUERY_TOO_EXPENSIVE", ...numbers, http: { status: 400 } },
   });
 }
-
-const limitMessages = {
-  depth: (requested: number, max: number) =>
-    `The operation is ${requested} levels deep; at most ${max} are allowed`,
-  aliases: (requested: number, max: number) =>
-    `The operation has ${requested} aliases; at most ${max} are allowed`,
-  rootFields: (requested: number, max: number) =>
-    `The operation has ${requested} root fields; at most ${max} are allowed`,
-  introspections: (requested: number, max: number) =>
-    `The operation selects __schema or __type ${requested} times; at most ${max} is allowed, under one name`,
-  cost: (requested: number, max: number) =>
-    `The operation costs ${requested}; at most ${max} is allowed. Request smaller pages or fewer objects`,
-};

@@ -9,7 +9,7 @@ import {
   type VariableDefinitionNode,
 } from "graphql";
 import { keyRequired } from "../../../api-keys/api.ts";
-import { type RateLimitClass, type RateLimits, takeTokens } from "../../../rate-limits/api.ts";
+import { type RateLimits, takeTokens } from "../../../rate-limits/api.ts";
 import { unknownNames } from "../../../core/did-you-mean.ts";
 import { AppError, badRequest, type Problem } from "../../../core/errors.ts";
 import { costOf } from "./cost.ts";
@@ -21,7 +21,7 @@ import { planOf, type OperationPlan } from "./operation-plan.ts";
 import { restOperations } from "../../../operations/all.ts";
 import { mutationOf } from "../../../operations/operation.ts";
 import { checkKey } from "../keyed-mutation.ts";
-import type { RequestStore } from "../request-store.ts";
+import { currentResponse, type RequestStore } from "../context.ts";
 
 export interface OperationGuardDeps {
   schema: GraphQLSchema;
@@ -64,12 +64,22 @@ export async function guardOperation(
       "You view a partner, and can change nothing. Stop viewing first",
     );
   assertTransport(plan, request);
-  checkKey(plan, request);
+  checkKey(plan);
   const measured = measureOperation(schema, plan, requested);
-  if (principal && isMutation)
-    for (const tokens of tokensOf(plan))
-      await takeTokens(limits, rateLimitSubjectOf(principal), tokens, request.setHeader);
+  if (principal && isMutation) {
+    const batch = countBulkFields(plan);
+    const counts = [
+      ["batch", batch],
+      ["write", plan.rootFields.length - batch],
+    ] as const;
+    for (const [kind, count] of counts)
+      if (count > 0) await takeTokens(limits, rateLimitSubjectOf(principal), { kind, count }, setHeader);
+  }
   return measured;
+}
+
+function setHeader(name: string, value: string): void {
+  currentResponse().setHeader(name, value);
 }
 
 interface RequestedOperation {
@@ -96,7 +106,7 @@ export function measureOperation(
   // `variableErrors` lists the problems. Here each would cost a text with the whole value.
   const { coerced } = getVariableValues(schema, definitions, variables, { maxErrors: 0 });
   if (!coerced) return null;
-  const withoutValue = plan.conditionVariables.filter((name) => coerced[name] === null);
+  const withoutValue = [...plan.conditionVariables].filter((name) => coerced[name] === null);
   if (withoutValue.length > 0) throw badRequest(withoutValue.map(nullConditionProblem));
   const cost = computeCost(schema, plan, coerced);
   checkLimit("cost", cost);
@@ -149,15 +159,14 @@ function computeCost(schema: GraphQLSchema, plan: OperationPlan, variables: Reco
   }
 }
 
-function assertTransport({ kind }: OperationPlan, { transport }: RequestStore): void {
+function assertTransport({ kind }: OperationPlan, { response }: RequestStore): void {
   const isSubscription = kind === OperationTypeNode.SUBSCRIPTION;
-  if (isSubscription && transport === "http")
+  if (isSubscription && response !== null)
     throw badRequest(
       [],
       "Subscriptions need a WebSocket on the same path, with the graphql-transport-ws protocol",
     );
-  if (!isSubscription && transport === "websocket")
-    throw badRequest([], "Send queries and mutations by POST");
+  if (!isSubscription && response === null) throw badRequest([], "Send queries and mutations by POST");
 }
 
 function shareKindOf(plan: OperationPlan): ShareKind {
@@ -167,15 +176,4 @@ function shareKindOf(plan: OperationPlan): ShareKind {
 
 function countBulkFields({ rootFields }: OperationPlan): number {
   return rootFields.filter(({ definition }) => BULK_FIELDS.has(definition.name)).length;
-}
-
-/** One rate-limit token per root field. */
-function tokensOf(plan: OperationPlan): { kind: RateLimitClass; count: number }[] {
-  const { rootFields } = plan;
-  const batch = countBulkFields(plan);
-  const counts = [
-    { kind: "batch", count: batch },
-    { kind: "write", count: rootFields.length - batch },
-  ] as const;
-  return counts.filter(({ count }) => count > 0);
 }

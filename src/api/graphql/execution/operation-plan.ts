@@ -4,11 +4,9 @@
  */
 import {
   __Type,
-  getArgumentValues,
   getNamedType,
-  GraphQLError,
+  getOperationAST,
   isAbstractType,
-  isLeafType,
   isListType,
   isNonNullType,
   isObjectType,
@@ -22,12 +20,11 @@ import {
   type GraphQLField,
   type GraphQLNamedOutputType,
   type GraphQLObjectType,
-  type GraphQLOutputType,
   type GraphQLSchema,
   type OperationDefinitionNode,
-  type SelectionSetNode,
-  type ValueNode,
 } from "graphql";
+import { collectFields, collectSubfields } from "graphql/execution/collectFields.js";
+import { invariant } from "../../../core/errors.ts";
 
 export interface PlannedField {
   /** Path in the response, such as `jobs.nodes.agent`. */
@@ -36,8 +33,6 @@ export interface PlannedField {
   readonly node: FieldNode;
   readonly type: GraphQLNamedOutputType;
   readonly isList: boolean;
-  /** The argument values, or null if they depend on a variable. */
-  readonly fixedArguments: Readonly<Record<string, unknown>> | null;
   /** The selected fields for each possible type. Empty for a leaf. */
   readonly possibleSelections: readonly (readonly PlannedField[])[];
 }
@@ -51,10 +46,9 @@ export interface OperationPlan {
   readonly depth: number;
   readonly aliases: number;
   readonly fieldCount: number;
-  /** True if any argument depends on a variable. */
-  readonly usesVariables: boolean;
+  readonly hasDirectives: boolean;
   /** The variables that `@skip` and `@include` anywhere in the document depend on. */
-  readonly conditionVariables: readonly string[];
+  readonly conditionVariables: ReadonlySet<string>;
 }
 
 const metaFields = [SchemaMetaFieldDef, TypeMetaFieldDef];
@@ -69,64 +63,63 @@ export function planOf(
 ): OperationPlan {
   const cached = planCache.get(operation);
   if (cached) return cached;
-  const plan = new Planner(schema, document).plan(operation);
+  const conditionVariables = new Set<string>();
+  const unconditional: DocumentNode = visit(document, {
+    Directive({ arguments: conditions = [] }) {
+      for (const { value } of conditions)
+        if (value.kind === Kind.VARIABLE) conditionVariables.add(value.name.value);
+      // Removes the directive.
+      return null;
+    },
+  });
+  const selected = getOperationAST(unconditional, operation.name?.value);
+  const root = schema.getRootType(operation.operation);
+  invariant(selected && root, "the operation is valid");
+  const plan = {
+    kind: operation.operation,
+    hasDirectives: unconditional !== document,
+    conditionVariables,
+    ...new Planner(schema, unconditional).plan(root, selected),
+  };
   planCache.set(operation, plan);
   return plan;
 }
 
-function conditionVariablesOf(document: DocumentNode): string[] {
-  const names = new Set<string>();
-  visit(document, {
-    Directive: ({ arguments: conditions = [] }) => {
-      for (const { value } of conditions) if (value.kind === Kind.VARIABLE) names.add(value.name.value);
-    },
-  });
-  return [...names];
-}
+type FieldNodesByName = ReadonlyMap<string, readonly FieldNode[]>;
 
+/** Plans the operation of a document without directives. */
 class Planner {
   readonly #schema: GraphQLSchema;
-  readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  readonly #fragments: Record<string, FragmentDefinitionNode>;
   #depth = 0;
   #aliases = 0;
   #fieldCount = 0;
   readonly #introspection: PlannedField[] = [];
-  #usesVariables = false;
-  readonly #conditionVariables: readonly string[];
 
-  constructor(schema: GraphQLSchema, document: DocumentNode) {
-    const { definitions } = document;
+  constructor(schema: GraphQLSchema, { definitions }: DocumentNode) {
     this.#schema = schema;
-    this.#conditionVariables = conditionVariablesOf(document);
-    this.#fragments = new Map(
-      definitions.flatMap((node) =>
-        node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node] as const] : [],
-      ),
-    );
+    const fragments = definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
+    this.#fragments = Object.fromEntries(fragments.map((node) => [node.name.value, node]));
   }
 
-  plan({ operation: kind, selectionSet }: OperationDefinitionNode): OperationPlan {
-    const root = this.#schema.getRootType(kind);
-    if (!root) throw new GraphQLError(`The schema has no ${kind} type`);
-    const rootFields = this.#fieldsOf(root, [selectionSet], { path: "", depth: 1 });
+  plan(root: GraphQLObjectType, { selectionSet }: OperationDefinitionNode) {
+    const nodes = collectFields(this.#schema, this.#fragments, {}, root, selectionSet);
+    const rootFields = this.#fieldsOf(root, nodes, { path: "", depth: 1 });
     return {
-      kind,
       rootFields,
       introspection: this.#introspection,
       depth: this.#depth,
       aliases: this.#aliases,
       fieldCount: this.#fieldCount,
-      usesVariables: this.#usesVariables,
-      conditionVariables: this.#conditionVariables,
     };
   }
 
   #fieldsOf(
     type: GraphQLObjectType,
-    selections: readonly SelectionSetNode[],
+    nodesByName: FieldNodesByName,
     position: { path: string; depth: number },
   ): PlannedField[] {
-    return [...this.#collectFields(type, selections)].flatMap(([name, nodes]) => {
+    return [...nodesByName].flatMap(([name, nodes]) => {
       const [node] = nodes as [FieldNode];
       if (node.alias) this.#aliases += 1;
       const below = { ...position, path: `${position.path}${name}` };
@@ -144,93 +137,25 @@ class Planner {
   ): PlannedField {
     this.#fieldCount += 1;
     const node = nodes[0] as FieldNode;
-    // Tools select long `ofType` chains to unwrap lists and non-nulls. They end with the type, so they add no depth.
-    const level = isOfType(definition) ? depth - 1 : depth;
-    this.#depth = Math.max(this.#depth, level);
     const type = getNamedType(definition.type);
-    const selections = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
+    // Tools select long `ofType` chains to unwrap lists and non-nulls. They end with the type, so they add no depth.
+    const level = definition.name === "ofType" && type === __Type ? depth - 1 : depth;
+    this.#depth = Math.max(this.#depth, level);
     const below = { path: `${path}.`, depth: level + 1 };
     return {
       path,
       definition,
       node,
       type,
-      isList: isListOutput(definition.type),
-      fixedArguments: this.#fixedArguments(definition, node),
+      isList: isListType(isNonNullType(definition.type) ? definition.type.ofType : definition.type),
       possibleSelections: this.#possibleTypes(type).map((possible) =>
-        this.#fieldsOf(possible, selections, below),
+        this.#fieldsOf(possible, collectSubfields(this.#schema, this.#fragments, {}, possible, nodes), below),
       ),
     };
   }
 
-  #collectFields(type: GraphQLObjectType, selections: readonly SelectionSetNode[]): FieldNodesByName {
-    const nodesByName: FieldNodesByName = new Map();
-    const seenFragments = new Set<string>();
-    for (const selection of selections) this.#collectInto(type, selection, { nodesByName, seenFragments });
-    return nodesByName;
-  }
-
-  /** Like execution, expands each fragment once per selection set. */
-  #collectInto(type: GraphQLObjectType, { selections }: SelectionSetNode, into: CollectedFields): void {
-    for (const selection of selections) {
-      if (selection.kind === Kind.FIELD) {
-        const name = selection.alias?.value ?? selection.name.value;
-        const nodes = into.nodesByName.get(name);
-        if (nodes) nodes.push(selection);
-        else into.nodesByName.set(name, [selection]);
-      } else if (selection.kind === Kind.INLINE_FRAGMENT) {
-        if (this.#typeApplies(type, selection.typeCondition?.name.value))
-          this.#collectInto(type, selection.selectionSet, into);
-      } else if (!into.seenFragments.has(selection.name.value)) {
-        into.seenFragments.add(selection.name.value);
-        const fragment = this.#fragments.get(selection.name.value);
-        if (fragment && this.#typeApplies(type, fragment.typeCondition.name.value))
-          this.#collectInto(type, fragment.selectionSet, into);
-      }
-    }
-  }
-
-  #typeApplies(type: GraphQLObjectType, condition: string | undefined): boolean {
-    if (condition === undefined || condition === type.name) return true;
-    const conditional = this.#schema.getType(condition);
-    return isAbstractType(conditional) && this.#schema.isSubType(conditional, type);
-  }
-
   #possibleTypes(type: GraphQLNamedOutputType): readonly GraphQLObjectType[] {
-    if (isLeafType(type)) return [];
-    return isObjectType(type) ? [type] : this.#schema.getPossibleTypes(type);
+    if (isObjectType(type)) return [type];
+    return isAbstractType(type) ? this.#schema.getPossibleTypes(type) : [];
   }
-
-  #fixedArguments(
-    definition: GraphQLField<unknown, unknown>,
-    node: FieldNode,
-  ): Readonly<Record<string, unknown>> | null {
-    const usesVariable = (node.arguments ?? []).some(({ value }) => containsVariable(value));
-    if (!usesVariable) return getArgumentValues(definition, node);
-    this.#usesVariables = true;
-    return null;
-  }
-}
-
-type FieldNodesByName = Map<string, FieldNode[]>;
-
-interface CollectedFields {
-  readonly nodesByName: FieldNodesByName;
-  /** Fragments that are already expanded. */
-  readonly seenFragments: Set<string>;
-}
-
-function isOfType({ name, type }: GraphQLField<unknown, unknown>): boolean {
-  return name === "ofType" && getNamedType(type) === __Type;
-}
-
-function isListOutput(type: GraphQLOutputType): boolean {
-  return isListType(isNonNullType(type) ? type.ofType : type);
-}
-
-/** True if the value contains a variable at any depth. */
-function containsVariable(value: ValueNode): boolean {
-  if (value.kind === Kind.VARIABLE) return true;
-  if (value.kind === Kind.LIST) return value.values.some(containsVariable);
-  return value.kind === Kind.OBJECT && value.fields.some((field) => containsVariable(field.value));
 }

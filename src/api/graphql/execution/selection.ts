@@ -1,55 +1,65 @@
 /** The fields selected below a field, so that a resolver can load all of them with one SQL statement. */
 import {
-  getDirectiveValues,
-  GraphQLIncludeDirective,
-  GraphQLSkipDirective,
-  Kind,
+  getArgumentValues,
+  getNamedType,
   type FieldNode,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
   type GraphQLResolveInfo,
-  type SelectionNode,
 } from "graphql";
+import { collectSubfields } from "graphql/execution/collectFields.js";
+import { invariant } from "../../../core/errors.ts";
 
-export type SelectionInfo = Pick<GraphQLResolveInfo, "fieldNodes" | "fragments" | "variableValues">;
+/** The fields of an object type by name (not alias), with fragments expanded and @skip and @include applied. */
+export class Selection {
+  readonly #info: GraphQLResolveInfo;
+  readonly #type: GraphQLObjectType;
+  readonly #nodes: ReadonlyMap<string, readonly FieldNode[]>;
 
-/** Field nodes by field name (not alias). */
-export type Selection = ReadonlyMap<string, readonly FieldNode[]>;
-
-/** Returns the fields below `nodes` (default: the field being resolved), with fragments expanded and @skip and @include applied. */
-export function selectionOf(info: SelectionInfo, nodes: readonly FieldNode[] = info.fieldNodes): Selection {
-  const fields = new Map<string, FieldNode[]>();
-  for (const node of nodes) collectFields(info, node.selectionSet?.selections ?? [], fields);
-  return fields;
-}
-
-/** Returns the fields of a connection's items, selected by `nodes` or by `edges { node }`. */
-export function nodeSelection(info: SelectionInfo, connection: Selection): Selection {
-  const edges = selectionOf(info, connection.get("edges") ?? []);
-  return selectionOf(info, [...(connection.get("nodes") ?? []), ...(edges.get("node") ?? [])]);
-}
-
-function collectFields(
-  info: SelectionInfo,
-  selections: readonly SelectionNode[],
-  fields: Map<string, FieldNode[]>,
-): void {
-  for (const selection of selections) {
-    if (!isIncluded(info, selection)) continue;
-    if (selection.kind === Kind.FIELD) {
-      const nodes = fields.get(selection.name.value);
-      if (nodes) nodes.push(selection);
-      else fields.set(selection.name.value, [selection]);
-    } else {
-      const fragment =
-        selection.kind === Kind.FRAGMENT_SPREAD ? info.fragments[selection.name.value] : selection;
-      collectFields(info, fragment?.selectionSet.selections ?? [], fields);
-    }
+  /** The fields below `nodes`. Default: below the field being resolved. */
+  constructor(
+    info: GraphQLResolveInfo,
+    type: GraphQLOutputType = info.returnType,
+    nodes: readonly FieldNode[] = info.fieldNodes,
+  ) {
+    const { schema, fragments, variableValues } = info;
+    this.#info = info;
+    this.#type = getNamedType(type) as GraphQLObjectType;
+    const collected = collectSubfields(schema, fragments, variableValues, this.#type, nodes);
+    this.#nodes = Map.groupBy([...collected.values()].flat(), ({ name }) => name.value);
   }
-}
 
-function isIncluded({ variableValues }: SelectionInfo, selection: SelectionNode): boolean {
-  if (!selection.directives?.length) return true;
-  return (
-    getDirectiveValues(GraphQLSkipDirective, selection, variableValues)?.["if"] !== true &&
-    getDirectiveValues(GraphQLIncludeDirective, selection, variableValues)?.["if"] !== false
-  );
+  has(name: string): boolean {
+    return this.#nodes.has(name);
+  }
+
+  nodes(name: string): readonly FieldNode[] {
+    return this.#nodes.get(name) ?? [];
+  }
+
+  /** Returns the fields selected below a field, by default by all its nodes. */
+  below(name: string, nodes = this.nodes(name)): Selection {
+    return new Selection(this.#info, this.#definition(name).type, nodes);
+  }
+
+  /** Of a connection: whether its page and its total are selected. */
+  get include(): { readonly items: boolean; readonly total: boolean } {
+    const items = this.has("nodes") || this.has("edges") || this.has("pageInfo");
+    return { items, total: this.has("totalCount") };
+  }
+
+  /** Of a connection: returns the fields of its items, selected by `nodes` or by `edges { node }`. */
+  items(): Selection {
+    return this.below("nodes", [...this.nodes("nodes"), ...this.below("edges").nodes("node")]);
+  }
+
+  argumentsOf(node: FieldNode): Record<string, unknown> {
+    return getArgumentValues(this.#definition(node.name.value), node, this.#info.variableValues);
+  }
+
+  #definition(name: string) {
+    const definition = this.#type.getFields()[name];
+    invariant(definition, `${this.#type.name} has a field ${name}`);
+    return definition;
+  }
 }

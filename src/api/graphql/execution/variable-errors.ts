@@ -2,16 +2,14 @@
 import {
   coerceInputValue,
   GraphQLError,
-  isInputType,
   isNonNullType,
   typeFromAST,
+  type GraphQLInputType,
   type GraphQLSchema,
   type OperationDefinitionNode,
   type VariableDefinitionNode,
 } from "graphql";
-import { MAX_PROBLEMS, type Problem } from "../../../core/errors.ts";
-
-type VariableProblem = Omit<Problem, "location">;
+import { MAX_PROBLEMS } from "../../../core/errors.ts";
 
 /** graphql-js repeats a wrong number or name in its message. */
 const MAX_MESSAGE_LENGTH = 200;
@@ -23,51 +21,41 @@ export function variableErrors(
   variables: Readonly<Record<string, unknown>>,
 ): readonly GraphQLError[] {
   const errors: GraphQLError[] = [];
-  for (const definition of variableDefinitions)
-    for (const problem of problemsOf(schema, definition, variables)) {
-      errors.push(toError(definition, problem));
-      if (errors.length === MAX_PROBLEMS) return errors;
-    }
-  return errors;
-}
-
-function problemsOf(
-  schema: GraphQLSchema,
-  { type: typeNode, variable, defaultValue }: VariableDefinitionNode,
-  variables: Readonly<Record<string, unknown>>,
-): VariableProblem[] {
-  const name = variable.name.value;
-  const field = `variables.${name}`;
-  const type = typeFromAST(schema, typeNode);
-  if (!isInputType(type)) return [{ field, code: "invalid_type", message: "is not of an input type" }];
-  const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
-  if (value === undefined && (defaultValue || !isNonNullType(type))) return [];
-  if (value === undefined || (value === null && isNonNullType(type)))
-    return [{ field, code: "required", message: `must be a value of type ${String(type)}` }];
-  const problems: VariableProblem[] = [];
   const tooMany = new Error("There are more problems than a response lists");
+  const report = (error: GraphQLError): void => {
+    errors.push(error);
+    // Finding all takes long: each unknown member is compared with all known ones.
+    if (errors.length === MAX_PROBLEMS) throw tooMany;
+  };
   try {
-    coerceInputValue(value, type, (path, _invalid, error) => {
-      const message = error.message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed();
-      problems.push({ field: [field, ...path].join("."), code: "invalid_value", message });
-      // Each unknown member is compared with all known ones.
-      if (problems.length === MAX_PROBLEMS) throw tooMany;
-    });
+    for (const definition of variableDefinitions) checkVariable(schema, definition, variables, report);
   } catch (error) {
     if (error !== tooMany) throw error;
   }
-  return problems;
+  return errors;
 }
 
-function toError(definition: VariableDefinitionNode, problem: VariableProblem): GraphQLError {
-  const path = problem.field.slice("variables.".length);
-  const variable = `Variable "$${definition.variable.name.value}"`;
-  const message =
-    problem.code === "required"
-      ? `${variable} ${problem.message}`
-      : `${variable} is invalid at ${path}: ${problem.message}`;
-  return new GraphQLError(message, {
-    nodes: definition,
-    extensions: { code: "BAD_USER_INPUT", problems: [problem] },
+function checkVariable(
+  schema: GraphQLSchema,
+  nodes: VariableDefinitionNode,
+  variables: Readonly<Record<string, unknown>>,
+  report: (error: GraphQLError) => void,
+): void {
+  const name = nodes.variable.name.value;
+  const type = typeFromAST(schema, nodes.type) as GraphQLInputType;
+  const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
+  if (value === undefined && (nodes.defaultValue || !isNonNullType(type))) return;
+  /** `text` is the message after the variable's name. */
+  const add = (path: string, code: string, message: string, text = message): void => {
+    const problems = [{ field: `variables.${path}`, code, message }];
+    const extensions = { code: "BAD_USER_INPUT", problems };
+    report(new GraphQLError(`Variable "$${name}" ${text}`, { nodes, extensions }));
+  };
+  if (value === undefined || (value === null && isNonNullType(type)))
+    return add(name, "required", `must be a value of type ${String(type)}`);
+  coerceInputValue(value, type, (keys, _invalid, error) => {
+    const path = [name, ...keys].join(".");
+    const message = error.message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed();
+    add(path, "invalid_value", message, `is invalid at ${path}: ${message}`);
   });
 }

@@ -1,7 +1,7 @@
 /** GraphiQL, served completely from this server, for networks that cannot reach Apollo's servers. */
 import { escapeHtml } from "../../../core/escape-html.ts";
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { extname } from "node:path";
 import { Router, type RequestHandler } from "express";
 import { AppError } from "../../../core/errors.ts";
 import { pathPrefix } from "../../../core/public-url.ts";
@@ -22,14 +22,6 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-const SCRIPT_TYPE = "text/javascript; charset=utf-8";
-
-interface Assets {
-  /** A hash of the content, so that browsers can cache the files forever. */
-  readonly version: string;
-  readonly files: ReadonlyMap<string, { content: Buffer; type: string }>;
-}
-
 export interface GraphiqlDeps {
   /** The API key that the header editor shows first. */
   explorerKey: () => string | null;
@@ -37,55 +29,44 @@ export interface GraphiqlDeps {
 }
 
 export function graphiqlRoutes({ explorerKey, publicUrl }: GraphiqlDeps): Router {
-  const prefix = pathPrefix(publicUrl);
   // 9 MB, loaded on the first request because most processes never serve them.
-  let assetsPromise: Promise<Assets> | undefined;
-  const assets = (): Promise<Assets> => (assetsPromise ??= readAssets());
+  let assets: Promise<ReadonlyMap<string, string>> | undefined;
 
-  const sendPage: RequestHandler = async (_request, response) => {
-    const { version } = await assets();
+  const sendPage: RequestHandler = (_request, response) => {
     response.setHeader("Content-Security-Policy", CONTENT_SECURITY_POLICY);
     response.setHeader("Cache-Control", "no-store");
-    response.type("html").send(page(prefix, version, explorerKey()));
+    response.type("html").send(page(pathPrefix(publicUrl), explorerKey()));
   };
 
   const sendAsset: RequestHandler = async ({ params }, response) => {
-    const { version, files } = await assets();
-    const file = files.get(String(params["name"]));
-    if (!file) throw new AppError("NotFoundException", "GraphiQL has no file of this name");
-    // During a rolling update a page may request files of another release. It gets the current file, uncached.
-    const isCurrent = params["version"] === version;
-    response.setHeader("Cache-Control", isCurrent ? "public, max-age=31536000, immutable" : "no-store");
-    response.type(file.type).send(file.content);
+    const name = String(params["name"]);
+    const text = (await (assets ??= readAssets())).get(name);
+    if (text === undefined) throw new AppError("NotFoundException", "GraphiQL has no file of this name");
+    response.setHeader("Cache-Control", "public, max-age=3600");
+    response.type(extname(name)).send(text);
   };
 
   const router = Router({ caseSensitive: true });
   addRoute(router, { path: "/graphiql", name: "/graphiql" }, { get: [sendPage] });
-  const name = "/graphiql/assets/{version}/{name}";
-  addRoute(router, { path: "/graphiql/assets/:version/:name", name }, { get: [sendAsset] });
+  const name = "/graphiql/assets/{name}";
+  addRoute(router, { path: "/graphiql/assets/:name", name }, { get: [sendAsset] });
   return router;
 }
 
-async function readAssets(): Promise<Assets> {
+async function readAssets(): Promise<ReadonlyMap<string, string>> {
   const graphiql = await import("@graphql-yoga/render-graphiql/graphiql");
-  const texts: [name: string, text: string, type: string][] = [
-    ["graphiql.js", graphiql.js, SCRIPT_TYPE],
-    ["graphiql.css", graphiql.css, "text/css; charset=utf-8"],
-    ["editor-worker.js", graphiql.editorWorkerService, SCRIPT_TYPE],
-    ["json-worker.js", graphiql.jsonWorker, SCRIPT_TYPE],
-    ["graphql-worker.js", graphiql.graphqlWorker, SCRIPT_TYPE],
-    ["page.js", readFileSync(new URL("./graphiql-page.mjs", import.meta.url), "utf8"), SCRIPT_TYPE],
-  ];
-  const hash = createHash("sha256");
-  for (const [, text] of texts) hash.update(text);
-  return {
-    version: hash.digest("hex").slice(0, 12),
-    files: new Map(texts.map(([name, text, type]) => [name, { content: Buffer.from(text), type }])),
-  };
+  return new Map([
+    ["graphiql.js", graphiql.js],
+    ["graphiql.css", graphiql.css],
+    ["editor-worker.js", graphiql.editorWorkerService],
+    ["json-worker.js", graphiql.jsonWorker],
+    ["graphql-worker.js", graphiql.graphqlWorker],
+    ["page.js", readFileSync(new URL("./graphiql-page.mjs", import.meta.url), "utf8")],
+  ]);
 }
 
-function page(prefix: string, version: string, key: string | null): string {
-  const assets = `${prefix}/graphiql/assets/${version}`;
+function page(prefix: string, key: string | null): string {
+  const assets = `${prefix}/graphiql/assets`;
   const options = {
     assets,
     endpoint: `${prefix}/graphql`,

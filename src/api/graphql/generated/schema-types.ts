@@ -22,7 +22,7 @@ export type Scalars = {
   Int: { input: number; output: number; }
   Float: { input: number; output: number; }
   /** Date and time in ISO 8601, in UTC with milliseconds: `2026-11-21T08:15:30.250Z`. */
-  DateTime: { input: Date; output: string; }
+  DateTime: { input: string; output: string; }
   /** Calendar date: `2026-11-21`. */
   LocalDate: { input: string; output: string; }
   /** Any JSON value. */

@@ -10,19 +10,17 @@ import type {
   UpdateItem,
 } from "../../../jobs/api.ts";
 import { rootAccess } from "../../../operations/all.ts";
-import { requireAccess, requirePrincipal } from "../authorize.ts";
+import { authorize } from "../../../operations/admit.ts";
+import { withAccess } from "../authorize.ts";
 import type {
-  BulkJobResultResolvers,
   JobPatch,
-  MutationResolvers,
   RescheduleJobInput,
+  Resolvers,
   UpdateJobInput,
-  UpdateJobPayloadResolvers,
   UserError,
 } from "../generated/schema-types.ts";
 import type { GraphqlContext } from "../context.ts";
-import { type JobNode, toJobNode } from "../nodes.ts";
-import { organizationUuid } from "../arguments.ts";
+import { type JobNode, organizationUuid, toJobNode } from "../nodes.ts";
 import { toUserErrors } from "../user-errors.ts";
 import { keyedMutation, unwrapResponse } from "../keyed-mutation.ts";
 import type { Adjustment } from "../operation-mutations.ts";
@@ -30,80 +28,85 @@ import type { Adjustment } from "../operation-mutations.ts";
 /** Prefix of problem fields, relative to the item. */
 const PATCH_PATH = "patch.";
 
-export const jobMutations: MutationResolvers = {
-  async updateJob(_root, { input }, context) {
-    const { jobs, idempotency } = context.services;
-    const principal = requirePrincipal(context);
-    const response = await idempotency.runOnce(keyedMutation("updateJob", input), async (tx) => {
-      const options = { ...changeContext(context), dryRun: false, path: PATCH_PATH, tx };
-      const { result } = await jobs.updateOne(principal, toUpdateItem(input), options);
-      return { data: result, changed: result.outcome === "updated" };
-    });
-    return toBulkResult(unwrapResponse(response) as ItemResult, "input");
-  },
+export const jobMutationResolvers: Resolvers = {
+  Mutation: withAccess({
+    async updateJob(_root, { input }, context) {
+      const { principal, services } = context;
+      const { jobs, idempotency } = services;
+      const response = await idempotency.runOnce(keyedMutation("updateJob", input), async (tx) => {
+        const options = { ...changeContext(context), dryRun: false, path: PATCH_PATH, tx };
+        const { result } = await jobs.updateOne(principal, toUpdateItem(input), options);
+        return { data: result, changed: result.outcome === "updated" };
+      });
+      return toBulkResult(unwrapResponse(response) as ItemResult, "input");
+    },
 
-  updateJobs: (_root, args, context) =>
-    changeInBulk("updateJobs", args, context, async ({ jobs }, options) => {
-      const items = args.items.map(toUpdateItem);
-      const batch = { ...options, pathOf: () => PATCH_PATH };
-      return (await jobs.updateBatch(requirePrincipal(context), items, batch)).results;
-    }),
+    updateJobs: (_root, args, context) =>
+      changeInBulk("updateJobs", args, context, async ({ jobs }, options) => {
+        const items = args.items.map(toUpdateItem);
+        const batch = { ...options, pathOf: () => PATCH_PATH };
+        return (await jobs.updateBatch(context.principal, items, batch)).results;
+      }),
 
-  rescheduleJobs: (_root, args, context) =>
-    changeInBulk("rescheduleJobs", args, context, ({ jobs }, options) =>
-      jobs.reschedule(requirePrincipal(context), args.items.map(toTarget), args, options),
-    ),
+    rescheduleJobs: (_root, args, context) =>
+      changeInBulk("rescheduleJobs", args, context, ({ jobs }, options) =>
+        jobs.reschedule(context.principal, args.items.map(toTarget), args, options),
+      ),
 
-  async createJobs(_root, { items, ...args }, context) {
-    const operator = operatorOf(context);
-    const jobs = items.map(({ markingNumber, agentId, contractorId, fields, providerStatus }, index) => ({
-      markingNumber,
-      agentId: organizationUuid(`items.${index}.agentId`, agentId),
-      contractorId: contractorUuid(contractorId ?? null, index),
-      fields: toContractFields(fields ?? {}),
-      providerStatus: providerStatus ?? null,
-    }));
-    const options = bulkOptions(context, args);
-    const results = await context.services.operations.createJobs(operator, jobs, options);
-    return toBulkPayload("createdCount", results);
-  },
+    async createJobs(_root, { items, ...args }, context) {
+      const operator = operatorOf(context);
+      const jobs = items.map(({ markingNumber, agentId, contractorId, fields, providerStatus }, index) => ({
+        markingNumber,
+        agentId: organizationUuid(`items.${index}.agentId`, agentId),
+        contractorId: contractorUuid(contractorId ?? null, index),
+        fields: toContractFields(fields ?? {}),
+        providerStatus: providerStatus ?? null,
+      }));
+      const options = bulkOptions(context, args);
+      const results = await context.services.operations.createJobs(operator, jobs, options);
+      return toBulkPayload("createdCount", results);
+    },
 
-  async assignJobs(_root, { items, ...args }, context) {
-    const operator = operatorOf(context);
-    const assignments = items.map(({ markingNumber, contractorId }, index) => ({
-      markingNumber,
-      contractorId: contractorUuid(requireGiven(`items.${index}.contractorId`, contractorId), index),
-    }));
-    const options = bulkOptions(context, args);
-    const results = await context.services.operations.assignJobs(operator, assignments, options);
-    return toBulkPayload("assignedCount", results);
-  },
+    async assignJobs(_root, { items, ...args }, context) {
+      const operator = operatorOf(context);
+      const assignments = items.map(({ markingNumber, contractorId }, index) => ({
+        markingNumber,
+        contractorId: contractorUuid(requireGiven(`items.${index}.contractorId`, contractorId), index),
+      }));
+      const options = bulkOptions(context, args);
+      const results = await context.services.operations.assignJobs(operator, assignments, options);
+      return toBulkPayload("assignedCount", results);
+    },
 
-  async setProviderStatus(_root, { items, ...args }, context) {
-    const operator = operatorOf(context);
-    const changes = items.map(({ markingNumber, providerStatus }, index) => ({
-      markingNumber,
-      providerStatus: requireGiven(`items.${index}.providerStatus`, providerStatus),
-    }));
-    const options = bulkOptions(context, args);
-    const results = await context.services.operations.setProviderStatus(operator, changes, options);
-    return toBulkPayload("updatedCount", results);
-  },
+    async setProviderStatus(_root, { items, ...args }, context) {
+      const operator = operatorOf(context);
+      const changes = items.map(({ markingNumber, providerStatus }, index) => ({
+        markingNumber,
+        providerStatus: requireGiven(`items.${index}.providerStatus`, providerStatus),
+      }));
+      const options = bulkOptions(context, args);
+      const results = await context.services.operations.setProviderStatus(operator, changes, options);
+      return toBulkPayload("updatedCount", results);
+    },
+  }),
+  UpdateJobPayload: { job: visibleJob },
+  BulkJobResult: { job: visibleJob },
 };
 
-function operatorOf(context: GraphqlContext): OperatorPrincipal {
-  const principal = requirePrincipal(context);
+function operatorOf({ principal }: GraphqlContext): OperatorPrincipal {
   invariant(principal.organizationId === null, "the access of the field is an operator's");
   return principal;
 }
 
 /** Returning the job requires `jobs:read`. With `jobs:write` only, a key sees the outcome but not the job. */
-export const updatedJob: Pick<BulkJobResultResolvers & UpdateJobPayloadResolvers, "job"> = {
-  job({ job = null }: { job?: JobNode | null }, _args: unknown, context: GraphqlContext) {
-    if (job !== null) requireAccess(context, rootAccess.job);
-    return job;
-  },
-};
+function visibleJob(
+  { job = null }: { job?: JobNode | null },
+  _args: unknown,
+  { principal }: GraphqlContext,
+): JobNode | null {
+  if (job !== null) authorize(rootAccess.job, principal);
+  return job;
+}
 
 async function changeInBulk(
   field: string,
@@ -145,8 +148,8 @@ function contractorUuid(id: string | null, index: number): string | null {
   return id === null ? null : organizationUuid(`items.${index}.contractorId`, id);
 }
 
-function changeContext(context: GraphqlContext): ChangeContext {
-  return { actor: requirePrincipal(context).actor, requestId: context.requestId };
+function changeContext({ principal, requestId }: GraphqlContext): ChangeContext {
+  return { actor: principal.actor, requestId };
 }
 
 interface BulkArguments {

@@ -3,10 +3,20 @@ import { fromTypedId } from "../../../core/ids.ts";
 import { isAllowed } from "../../../operations/admit.ts";
 import { rootAccess } from "../../../operations/all.ts";
 import type { ReadAccess } from "../../../operations/operation.ts";
-import { requirePrincipal } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
 import type { LoaderName } from "../loaders.ts";
-import type { NodeResolvers, QueryResolvers, ResolversTypes } from "../generated/schema-types.ts";
+import { withAccess } from "../authorize.ts";
+import type { Resolvers, ResolversTypes } from "../generated/schema-types.ts";
+
+export const nodeResolvers: Resolvers = {
+  Query: withAccess({
+    node: (_root, { id }, context) => findNode(id, context),
+    nodes: (_root, { ids }, context) => Promise.all(ids.map((id) => findNode(id, context))),
+  }),
+  Node: {
+    __resolveType: ({ id }) => nodeTypes[id.slice(0, 3) as keyof typeof nodeTypes].type,
+  },
+};
 
 type NodeResult = ResolversTypes["Node"] | null;
 
@@ -33,22 +43,12 @@ const nodeTypes = {
   viw: { type: "SavedView", access: rootAccess.savedViews, loader: "savedViews" },
 } as const satisfies Record<string, NodeType>;
 
-export const nodeQueries: QueryResolvers = {
-  node: (_root, { id }, context) => findNode(id, context),
-  nodes: (_root, { ids }, context) => Promise.all(ids.map((id) => findNode(id, context))),
-};
-
-export const node: NodeResolvers = {
-  __resolveType: ({ id }) => nodeTypes[id.slice(0, 3) as keyof typeof nodeTypes].type,
-};
-
 /** Looks the ID up by its prefix. Returns null if it is malformed, unknown or not visible to the principal. */
-async function findNode(id: string, context: GraphqlContext): Promise<NodeResult> {
-  const principal = requirePrincipal(context);
+async function findNode(id: string, { principal, loaders }: GraphqlContext): Promise<NodeResult> {
   const prefix = id.slice(0, 3).toLowerCase();
   if (!Object.hasOwn(nodeTypes, prefix)) return null;
   const nodeType = nodeTypes[prefix as keyof typeof nodeTypes];
   const uuid = fromTypedId(prefix as keyof typeof nodeTypes, id);
   if (uuid === null || !isAllowed(nodeType.access, principal)) return null;
-  return await context.loaders.load(nodeType.loader, uuid);
+  return await loaders.load(nodeType.loader, uuid);
 }

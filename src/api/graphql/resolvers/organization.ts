@@ -6,71 +6,69 @@ import { fromTypedId, toTypedId } from "../../../core/ids.ts";
 import { organizationsNeedingAttention, storageOf } from "../../../partners/api.ts";
 import { listOrganizations, organizationCursor } from "../../../organizations/api.ts";
 import { rateLimitsOf } from "../../../rate-limits/api.ts";
-import { requirePrincipal } from "../authorize.ts";
 import type { GraphqlContext } from "../context.ts";
-import type {
-  OrganizationAttentionResolvers,
-  OrganizationOverviewResolvers,
-  OrganizationResolvers,
-  QueryResolvers,
-} from "../generated/schema-types.ts";
+import { withAccess } from "../authorize.ts";
+import type { Resolvers } from "../generated/schema-types.ts";
 import { type OrganizationNode, toInvitationNode, toOrganizationNode, toUserNode, uuidOf } from "../nodes.ts";
 import { listConnection } from "../pagination.ts";
-import { selectionOf } from "../execution/selection.ts";
+import { Selection } from "../execution/selection.ts";
 
-export const organizationQueries: QueryResolvers = {
-  async organizations(_root, { search, ...args }, context, info) {
-    const selected = selectionOf(info);
-    const include = {
-      items: selected.has("nodes") || selected.has("edges") || selected.has("pageInfo"),
-      total: selected.has("totalCount"),
-    };
-    const filter = { search: search ?? null, include };
-    return await listConnection(args, {
-      cursor: organizationCursor,
-      list: (page) => listOrganizations(context.database, { ...filter, ...page }),
-      toNode: toOrganizationNode,
-    });
+export const organizationResolvers: Resolvers = {
+  Query: withAccess({
+    async organizations(_root, { search, ...args }, { database }, info) {
+      const filter = { search: search ?? null, include: new Selection(info).include };
+      return await listConnection(args, {
+        cursor: organizationCursor,
+        list: (page) => listOrganizations(database, { ...filter, ...page }),
+        toNode: toOrganizationNode,
+      });
+    },
+    async organizationOverview(_root, { id }, { loaders }) {
+      const uuid = fromTypedId("org", id);
+      if (uuid === null || (await loaders.load("organizationSummaries", uuid))?.isTest !== false) return null;
+      return await loaders.load("organizations", uuid);
+    },
+    organizationsNeedingAttention: (_root, _args, { database }) => organizationsNeedingAttention(database),
+  }),
+  OrganizationAttention: {
+    async organization({ organizationId }, _args, { loaders }) {
+      const node = await loaders.load("organizations", organizationId);
+      invariant(node, "the statement returns existing organisations");
+      return node;
+    },
+    endpointId: ({ reason, subjectId }) =>
+      subjectId !== null && reason !== "key_expiring" ? toTypedId("whe", subjectId) : null,
   },
-  async organizationOverview(_root, { id }, context) {
-    const uuid = fromTypedId("org", id);
-    if (uuid === null || (await context.loaders.load("organizationSummaries", uuid))?.isTest !== false)
-      return null;
-    return await context.loaders.load("organizations", uuid);
+  OrganizationOverview: {
+    organization: (node) => node,
+    async members(node, _args, { services, database }) {
+      return (await services.members.list(principalOf(node), database)).map(toUserNode);
+    },
+    async invitations(node, _args, { services, database }) {
+      return (await services.invitations.list(principalOf(node), database)).map(toInvitationNode);
+    },
+    async apiKeys(node, _args, { services, database }) {
+      return (await services.keys.listFor(principalOf(node), database)).map(toApiKeyView);
+    },
+    webhookEndpoints: (node, _args, { services, database }) =>
+      services.endpoints.list(principalOf(node), {}, database),
+    jobs: async (node, _args, context) => (await numbersOf(node, context)).jobs,
+    requestsInWeek: async (node, _args, context) => (await numbersOf(node, context)).requests.week,
+    requestsInMonth: async (node, _args, context) => (await numbersOf(node, context)).requests.month,
+    limits: async (node, _args, context) => (await numbersOf(node, context)).limits,
+    storage: ({ id }, _args, { database }) => storageOf(database, uuidOf("org", id)),
+    rateLimits: ({ id }, _args, { services }) =>
+      rateLimitsOf(services.limits, { rateLimits: null, partnerId: uuidOf("org", id) }),
   },
-  organizationsNeedingAttention: (_root, _args, { database }) => organizationsNeedingAttention(database),
-};
-
-export const organizationAttention: OrganizationAttentionResolvers = {
-  async organization({ organizationId }, _args, { loaders }) {
-    const node = await loaders.load("organizations", organizationId);
-    invariant(node, "the statement returns existing organisations");
-    return node;
+  Organization: {
+    createdAt: summaryField("createdAt", isOwnOrOperator),
+    timeZone: summaryField("timeZone", isOwnOrOperator),
+    suspendedAt: summaryField("suspendedAt", isOperator),
+    memberCount: summaryField("memberCount", isOperator),
+    canImportJobs: summaryField("canImportJobs", isOperator),
+    activity: (node, _args, context) =>
+      isOperator(context) ? context.loaders.load("organizationActivities", uuidOf("org", node.id)) : null,
   },
-  endpointId: ({ reason, subjectId }) =>
-    subjectId !== null && reason !== "key_expiring" ? toTypedId("whe", subjectId) : null,
-};
-
-export const organizationOverview: OrganizationOverviewResolvers = {
-  organization: (node) => node,
-  async members(node, _args, { services, database }) {
-    return (await services.members.list(principalOf(node), database)).map(toUserNode);
-  },
-  async invitations(node, _args, { services, database }) {
-    return (await services.invitations.list(principalOf(node), database)).map(toInvitationNode);
-  },
-  async apiKeys(node, _args, { services, database }) {
-    return (await services.keys.listFor(principalOf(node), database)).map(toApiKeyView);
-  },
-  webhookEndpoints: (node, _args, { services, database }) =>
-    services.endpoints.list(principalOf(node), {}, database),
-  jobs: async (node, _args, context) => (await numbersOf(node, context)).jobs,
-  requestsInWeek: async (node, _args, context) => (await numbersOf(node, context)).requests.week,
-  requestsInMonth: async (node, _args, context) => (await numbersOf(node, context)).requests.month,
-  limits: async (node, _args, context) => (await numbersOf(node, context)).limits,
-  storage: ({ id }, _args, { database }) => storageOf(database, uuidOf("org", id)),
-  rateLimits: ({ id }, _args, { services }) =>
-    rateLimitsOf(services.limits, { rateLimits: null, partnerId: uuidOf("org", id) }),
 };
 
 /** A principal that sees what the organisation does. */
@@ -82,33 +80,27 @@ function numbersOf({ id }: OrganizationNode, { loaders }: GraphqlContext) {
   return loaders.load("organizationNumbers", uuidOf("org", id));
 }
 
-export const organization: OrganizationResolvers = {
-  async createdAt(node, _args, context) {
-    return (await organizationSummaryOf(node, context))?.createdAt ?? null;
-  },
-  async timeZone(node, _args, context) {
-    return (await organizationSummaryOf(node, context))?.timeZone ?? null;
-  },
-  async suspendedAt(node, _args, context) {
-    return isOperator(context) ? ((await organizationSummaryOf(node, context))?.suspendedAt ?? null) : null;
-  },
-  async memberCount(node, _args, context) {
-    return isOperator(context) ? ((await organizationSummaryOf(node, context))?.memberCount ?? null) : null;
-  },
-  async canImportJobs(node, _args, context) {
-    return isOperator(context) ? ((await organizationSummaryOf(node, context))?.canImportJobs ?? null) : null;
-  },
-  activity: (node, _args, context) =>
-    isOperator(context) ? context.loaders.load("organizationActivities", uuidOf("org", node.id)) : null,
-};
+type Summary = NonNullable<Awaited<ReturnType<typeof loadSummary>>>;
 
-/** Returns null for other organisations, unless the principal is an operator. */
-async function organizationSummaryOf({ id }: OrganizationNode, context: GraphqlContext) {
-  const uuid = uuidOf("org", id);
-  const isOwn = requirePrincipal(context).organizationId === uuid;
-  return isOwn || isOperator(context) ? await context.loaders.load("organizationSummaries", uuid) : null;
+function loadSummary({ loaders }: GraphqlContext, uuid: string) {
+  return loaders.load("organizationSummaries", uuid);
 }
 
-function isOperator(context: GraphqlContext): boolean {
-  return requirePrincipal(context).organizationId === null;
+/** Returns the resolver of a field that is null for other principals. */
+function summaryField<Name extends keyof Summary>(
+  name: Name,
+  isVisible: (context: GraphqlContext, uuid: string) => boolean,
+) {
+  return async ({ id }: OrganizationNode, _args: unknown, context: GraphqlContext) => {
+    const uuid = uuidOf("org", id);
+    return isVisible(context, uuid) ? ((await loadSummary(context, uuid))?.[name] ?? null) : null;
+  };
+}
+
+function isOwnOrOperator(context: GraphqlContext, uuid: string): boolean {
+  return context.principal.organizationId === uuid || isOperator(context);
+}
+
+function isOperator({ principal }: GraphqlContext): boolean {
+  return principal.organizationId === null;
 }

@@ -1,95 +1,80 @@
 /** Webhook endpoints, deliveries and attempts, and the arguments of webhooks that differ from their operations. */
 import { readDeliveryCursor } from "../../../webhooks/api.ts";
-import { requireAccess, requirePrincipal } from "../authorize.ts";
+import { authorize } from "../../../operations/admit.ts";
 import { rootAccess } from "../../../operations/all.ts";
-import type {
-  MutationResumeWebhookEndpointArgs,
-  QueryResolvers,
-  WebhookDeliveryResolvers,
-  WebhookEndpointResolvers,
-} from "../generated/schema-types.ts";
+import { withAccess } from "../authorize.ts";
+import type { MutationResumeWebhookEndpointArgs, Resolvers } from "../generated/schema-types.ts";
 import { listedMode } from "../authenticated-principal.ts";
 import { invalidArgument } from "../../../core/errors.ts";
 import { uuidOf } from "../nodes.ts";
-import { pageRequest, readCursor, toConnection } from "../pagination.ts";
+import { Connection, pageRequest, readCursor } from "../pagination.ts";
 import type { Adjustment } from "../operation-mutations.ts";
 
-export const webhookQueries: QueryResolvers = {
-  webhookEndpoints(_root, { mode }, context) {
-    const principal = requirePrincipal(context);
-    const selection = { mode: listedMode(principal, mode) };
-    return context.services.endpoints.list(principal, selection, context.database);
-  },
+export const webhookResolvers: Resolvers = {
+  Query: withAccess({
+    webhookEndpoints: (_root, { mode }, { principal, services, database }) =>
+      services.endpoints.list(principal, { mode: listedMode(principal, mode) }, database),
 
-  webhookEndpoint(_root, { id }, context) {
-    const principal = requirePrincipal(context);
-    return context.services.endpoints.find(principal, id, context.database);
-  },
+    webhookEndpoint: (_root, { id }, { principal, services, database }) =>
+      services.endpoints.find(principal, id, database),
 
-  failingWebhookEndpoints(_root, _args, context) {
-    return context.services.endpoints.listFailing(context.database);
-  },
+    failingWebhookEndpoints: (_root, _args, { services, database }) =>
+      services.endpoints.listFailing(database),
 
-  async webhookDeliveries(
-    _root,
-    { endpointId, status, httpClass, outcome, eventType, markingNumber, since, until, mode, ...args },
-    context,
-  ) {
-    const principal = requirePrincipal(context);
-    const page = pageRequest(args);
-    readCursor(page, readDeliveryCursor);
-    const { limit, cursor } = page;
-    const filter = {
-      endpointId: endpointId ?? undefined,
-      status: status ?? undefined,
-      httpClass: httpClass ?? undefined,
-      outcome: outcome ?? undefined,
-      eventType: eventType ?? undefined,
-      markingNumber: markingNumber ?? undefined,
-      since: since ?? undefined,
-      until: until ?? undefined,
-      mode: typeof endpointId === "string" ? (mode ?? undefined) : listedMode(principal, mode),
-    };
-    const request = { filter, limit, cursor: cursor ?? undefined };
-    const { items, nextCursor, cursorOf } = await context.services.deliveries.list(
-      principal,
-      request,
-      context.database,
-    );
-    return toConnection({
-      items,
-      hasNext: nextCursor !== null,
-      hasPrevious: cursor !== null,
-      toNode: (view) => view,
-      cursorOf,
-    });
-  },
-};
-
-export const webhookEndpoint: WebhookEndpointResolvers = {
-  attempts: ({ id }, _args, { loaders }) => loaders.load("endpointAttempts", uuidOf("whe", id)),
-  health24h: ({ id }, _args, { loaders }) => loaders.load("endpointHealth", uuidOf("whe", id)),
-  organization: ({ organizationId: id, organizationName: name, organizationType: type }) => ({
-    id,
-    name,
-    type,
+    async webhookDeliveries(
+      _root,
+      { endpointId, status, httpClass, outcome, eventType, markingNumber, since, until, mode, ...args },
+      { principal, services, database },
+    ) {
+      const page = pageRequest(args);
+      readCursor(page, readDeliveryCursor);
+      const { limit, cursor } = page;
+      const filter = {
+        endpointId: endpointId ?? undefined,
+        status: status ?? undefined,
+        httpClass: httpClass ?? undefined,
+        outcome: outcome ?? undefined,
+        eventType: eventType ?? undefined,
+        markingNumber: markingNumber ?? undefined,
+        since: since ? new Date(since) : undefined,
+        until: until ? new Date(until) : undefined,
+        mode: typeof endpointId === "string" ? (mode ?? undefined) : listedMode(principal, mode),
+      };
+      const request = { filter, limit, cursor: cursor ?? undefined };
+      const { items, nextCursor, cursorOf } = await services.deliveries.list(principal, request, database);
+      return new Connection({
+        items,
+        hasNext: nextCursor !== null,
+        hasPrevious: cursor !== null,
+        toNode: (view) => view,
+        cursorOf,
+      });
+    },
   }),
-};
-
-export const webhookDelivery: WebhookDeliveryResolvers = {
-  endpoint: ({ endpointId }, _args, { loaders }) => loaders.load("endpoints", uuidOf("whe", endpointId)),
-  job({ jobId }, _args, context) {
-    if (jobId === null) return null;
-    requireAccess(context, rootAccess.job);
-    return context.loaders.load("jobs", uuidOf("job", jobId));
+  WebhookEndpoint: {
+    attempts: ({ id }, _args, { loaders }) => loaders.load("endpointAttempts", uuidOf("whe", id)),
+    health24h: ({ id }, _args, { loaders }) => loaders.load("endpointHealth", uuidOf("whe", id)),
+    organization: ({ organizationId: id, organizationName: name, organizationType: type }) => ({
+      id,
+      name,
+      type,
+    }),
   },
-  requestBody({ id, jobId }, _args, context) {
-    // The body contains the whole job, except for test events.
-    if (jobId !== null) requireAccess(context, rootAccess.job);
-    return context.loaders.load("requestBodies", uuidOf("dlv", id));
+  WebhookDelivery: {
+    endpoint: ({ endpointId }, _args, { loaders }) => loaders.load("endpoints", uuidOf("whe", endpointId)),
+    job({ jobId }, _args, { principal, loaders }) {
+      if (jobId === null) return null;
+      authorize(rootAccess.job, principal);
+      return loaders.load("jobs", uuidOf("job", jobId));
+    },
+    requestBody({ id, jobId }, _args, { principal, loaders }) {
+      // The body contains the whole job, except for pings.
+      if (jobId !== null) authorize(rootAccess.job, principal);
+      return loaders.load("requestBodies", uuidOf("dlv", id));
+    },
+    attempts: ({ id }, _args, { loaders }) => loaders.load("deliveryAttempts", uuidOf("dlv", id)),
+    lastAttempt: ({ id }, _args, { loaders }) => loaders.load("lastAttempts", uuidOf("dlv", id)),
   },
-  attempts: ({ id }, _args, { loaders }) => loaders.load("deliveryAttempts", uuidOf("dlv", id)),
-  lastAttempt: ({ id }, _args, { loaders }) => loaders.load("lastAttempts", uuidOf("dlv", id)),
 };
 
 export const webhookAdjustments: Readonly<Record<string, Adjustment>> = {

@@ -17,12 +17,7 @@ import { partnerOf } from "../../../core/principal.ts";
 import { authorize } from "../../../operations/admit.ts";
 import { rootAccess } from "../../../operations/all.ts";
 import type { AuthenticatedPrincipal } from "../authenticated-principal.ts";
-import {
-  parseSessionMode,
-  SESSION_MODE_HEADER,
-  type SessionMode,
-  type SessionVerifier,
-} from "../../../accounts/api.ts";
+import { parseSessionMode, SESSION_MODE_HEADER, type SessionVerifier } from "../../../accounts/api.ts";
 import type { Connection, Credential } from "./connection.ts";
 import { closeCodes, subscriptionLimits, TRY_AGAIN_REASON } from "./limits.ts";
 
@@ -48,7 +43,7 @@ export async function authenticate(
     const credential = await findCredential(deps, connection, init);
     const principal = await principalOf(credential);
     assertConnectionLimit(deps.connections, principal);
-    connection.authentication = { credential, principal };
+    Object.assign(connection, { credential, principal });
     return true;
   } catch (error) {
     if (error instanceof AppError && error.status === 400)
@@ -60,12 +55,13 @@ export async function authenticate(
 }
 
 /** Returns false and closes the connection if its credential is no longer valid. Throws other errors, such as lost databases. */
-export async function revalidate(connection: Connection): Promise<boolean> {
-  const { authentication } = connection;
-  if (!authentication) return false;
+export async function revalidate(
+  connection: Pick<Connection, "credential" | "principal" | "close">,
+): Promise<boolean> {
+  const { credential } = connection;
+  if (!credential) return false;
   try {
-    const { credential } = authentication;
-    connection.authentication = { credential, principal: await principalOf(credential) };
+    connection.principal = await principalOf(credential);
     return true;
   } catch (error) {
     if (!isAuthorizationError(error)) throw error;
@@ -76,13 +72,12 @@ export async function revalidate(connection: Connection): Promise<boolean> {
 
 /** Revalidates all connections, one check after another, so that they do not overload a slow database. */
 export async function revalidateAll(connections: ReadonlySet<Connection>): Promise<void> {
-  const groups = Map.groupBy(connections, ({ authentication }) => authentication?.credential.groupKey);
+  const groups = Map.groupBy(connections, ({ credential }) => credential?.groupKey);
   groups.delete(undefined);
-  for (const [first, ...others] of groups.values()) {
-    // If verification fails for another reason, keep the connection: each event is verified before it is sent.
-    const isValid = !first || (await revalidate(first).catch(() => true));
-    if (!isValid) for (const connection of others) await revalidate(connection).catch(() => true);
-  }
+  for (const group of groups.values())
+    for (const connection of group)
+      // If verification fails for another reason, keep the connections: each event is verified before it is sent.
+      if (await revalidate(connection).catch(() => true)) break;
 }
 
 /**
@@ -91,24 +86,19 @@ export async function revalidateAll(connections: ReadonlySet<Connection>): Promi
  */
 async function findCredential(
   { verifier, sessions }: AuthenticateDeps,
-  { ipAddress, headers, rawHeaders }: Connection,
+  { options: { ipAddress, upgradeRequest } }: Connection,
   init: InitPayload,
 ): Promise<Credential> {
+  const { headers, rawHeaders } = upgradeRequest;
   const key = findApiKey(keyHeaders(init, rawHeaders));
   if (key !== null) return { groupKey: `${key} ${ipAddress}`, verify: () => verifier.verify(key, ipAddress) };
   if (!sessions.hasSessionCookie(headers)) throw keyRequired();
   sessions.requireSameOrigin(headers);
-  const mode = sessionModeOf(init);
+  const mode = parseSessionMode(init?.[SESSION_MODE_HEADER]);
   const { sessionId } = await sessions.verify(headers, ipAddress, mode);
   // Cached briefly, so that an event for many subscriptions does not check the session many times.
   const verify = singleFlight(() => sessions.revalidate(sessionId, mode), { ttlMs: SESSION_TTL_MS });
   return { groupKey: `${sessionId} ${mode}`, verify };
-}
-
-/** Returns the mode that `connection_init` names in any case. */
-function sessionModeOf(init: InitPayload): SessionMode {
-  const entry = Object.entries(init ?? {}).find(([name]) => name.toLowerCase() === SESSION_MODE_HEADER);
-  return parseSessionMode(entry?.[1]);
 }
 
 /** Returns the key headers of `connection_init`, or those of the upgrade request, which only non-browsers can set. */
@@ -136,7 +126,7 @@ function assertConnectionLimit(connections: Iterable<Connection>, principal: Aut
   const { actor, keyId } = principal;
   const partnerId = partnerOf(principal);
   const { connectionsPerPrincipal, connectionsPerOrganization } = subscriptionLimits;
-  const others = [...connections].flatMap(({ authentication }) => authentication?.principal ?? []);
+  const others = [...connections].flatMap(({ principal: other }) => other ?? []);
   const ofPrincipal = others.filter((other) => other.actor.id === actor.id);
   const ofPartner = others.filter((other) => partnerOf(other) === partnerId);
   if (ofPrincipal.length >= connectionsPerPrincipal) {

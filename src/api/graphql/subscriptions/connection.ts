@@ -6,9 +6,8 @@ import type { WebSocket } from "ws";
 import { TokenBucket } from "../../../core/concurrency/token-bucket.ts";
 import { serializeError, type Logger } from "../../../core/logger.ts";
 import { principalLogFields } from "../../../core/principal.ts";
-import type { IncomingOperation } from "../context.ts";
+import { type IncomingOperation, runWithRequest } from "../context.ts";
 import type { AuthenticatedPrincipal } from "../authenticated-principal.ts";
-import { runWithRequest } from "../request-store.ts";
 import { closeCodes, subscriptionLimits, TOO_SLOW_REASON } from "./limits.ts";
 
 /** A credential that can be verified again. */
@@ -19,14 +18,9 @@ export interface Credential {
   verify(): Promise<AuthenticatedPrincipal>;
 }
 
-interface Authentication {
-  readonly credential: Credential;
-  readonly principal: AuthenticatedPrincipal;
-}
-
 interface ConnectionOptions {
-  readonly headers: IncomingMessage["headers"];
-  readonly rawHeaders: IncomingMessage["rawHeaders"];
+  readonly upgradeRequest: Pick<IncomingMessage, "headers" | "rawHeaders">;
+  /** Of the upgrade request. It is in every error and log line. */
   readonly requestId: string;
   readonly ipAddress: string;
   readonly logger: Logger;
@@ -35,41 +29,22 @@ interface ConnectionOptions {
 /** A close frame has at most 125 bytes, including 2 bytes for the code. */
 const MAX_REASON_BYTES = 123;
 
-// There is no HTTP response to set headers on.
-const ignore = (): void => undefined;
-
 export class Connection implements ServerSocket {
-  /** Of the upgrade request. */
-  readonly headers: IncomingMessage["headers"];
-  readonly rawHeaders: IncomingMessage["rawHeaders"];
-  /** Of the upgrade request. It is in every error and log line. */
-  readonly requestId: string;
-  readonly ipAddress: string;
+  readonly options: ConnectionOptions;
   readonly closed: Promise<void>;
-  /** Null until `connection_init` has been accepted. */
-  authentication: Authentication | null = null;
-  /** Subscriptions that are starting or active. */
-  subscriptionCount = 0;
+  /** Both are null until `connection_init` has been accepted. */
+  credential: Credential | null = null;
+  principal: AuthenticatedPrincipal | null = null;
   /** The code with which the server closed the connection. */
   closeCode: number | null = null;
   readonly #socket: WebSocket;
-  readonly #logger: Logger;
   readonly #abortController = new AbortController();
-  readonly #messageBudget: TokenBucket;
+  readonly #messageBudget = new TokenBucket(subscriptionLimits.messageRate, performance.now());
   #isAlive = true;
-  /** Messages not yet handed to the operating system. */
-  #unsentMessages = 0;
-  /** Checks in a row in which none was handed over. */
-  #stalledChecks = 0;
 
-  constructor(socket: WebSocket, { headers, rawHeaders, requestId, ipAddress, logger }: ConnectionOptions) {
+  constructor(socket: WebSocket, options: ConnectionOptions) {
     this.#socket = socket;
-    this.#logger = logger;
-    this.headers = headers;
-    this.rawHeaders = rawHeaders;
-    this.ipAddress = ipAddress;
-    this.requestId = requestId;
-    this.#messageBudget = new TokenBucket(subscriptionLimits.messageRate, performance.now());
+    this.options = options;
     // Every running SQL statement adds a listener.
     setMaxListeners(0, this.signal);
     socket.on("pong", () => this.#markAlive());
@@ -81,7 +56,7 @@ export class Connection implements ServerSocket {
       resolve();
     });
     // A close event follows every error.
-    socket.on("error", ignore);
+    socket.on("error", () => undefined);
   }
 
   /** Aborts when the connection is closing. */
@@ -95,9 +70,8 @@ export class Connection implements ServerSocket {
 
   /** The request data of an operation on this connection. */
   get request(): IncomingOperation {
-    const { requestId, ipAddress, authentication, signal } = this;
-    const principal = authentication?.principal ?? null;
-    return { requestId, ipAddress, principal, signal, duringExternalCall: (call) => call() };
+    const { requestId, ipAddress } = this.options;
+    return { requestId, ipAddress, principal: this.principal, signal: this.signal };
   }
 
   /** Resolves when the message is handed to the operating system. Await it to send no faster than the client reads. */
@@ -105,11 +79,10 @@ export class Connection implements ServerSocket {
     if (this.#socket.bufferedAmount > subscriptionLimits.maxUnsentBytes) this.#closeTooSlow();
     if (this.#socket.readyState !== this.#socket.OPEN) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#unsentMessages += 1;
+    const timeout = setTimeout(() => this.#closeTooSlow(), subscriptionLimits.sendTimeoutMs);
     // Errors need no handling: the connection closes, and `signal` aborts pending work.
     this.#socket.send(text, () => {
-      this.#unsentMessages -= 1;
-      this.#stalledChecks = 0;
+      clearTimeout(timeout);
       resolve();
     });
     return promise;
@@ -119,34 +92,26 @@ export class Connection implements ServerSocket {
   close(code: number = closeCodes.internalError, reason = ""): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     this.closeCode = code;
-    this.#socket.close(code, truncateReason(reason));
+    const bytes = new Uint8Array(MAX_REASON_BYTES);
+    // Writes whole characters only.
+    const { written } = new TextEncoder().encodeInto(reason, bytes);
+    this.#socket.close(code, Buffer.from(bytes.subarray(0, written)));
     // Cancel pending work now. The socket stays open until the client answers the close frame or times out.
     this.#abortController.abort();
-    const principal = this.authentication?.principal;
-    const fields = { code, reason, ...(principal && principalLogFields(principal)) };
+    const { logger, requestId } = this.options;
+    const fields = { code, reason, ...(this.principal && principalLogFields(this.principal)) };
     const level = code === closeCodes.goingAway ? "debug" : "info";
-    this.#logger[level]({ request_id: this.requestId, ...fields }, "websocket closed");
+    logger[level]({ request_id: requestId, ...fields }, "websocket closed");
   }
 
-  terminate(): void {
-    this.#socket.terminate();
-  }
-
-  /** Calls `handle` with each text message within the message rate, inside the request store. */
+  /** Calls `handle` with each message within the message rate, inside the request store. */
   onMessage(handle: (text: string) => Promise<void>): void {
-    this.#socket.on("message", (data, isBinary) => {
+    this.#socket.on("message", (data) => {
       if (!this.#markAlive()) return;
-      if (isBinary) return this.close(closeCodes.badRequest, "Messages must be text");
-      const request = {
-        ...this.request,
-        transport: "websocket",
-        setHeader: ignore,
-        setFailure: ignore,
-        inShare: <T>(_kind: unknown, work: () => Promise<T>) => work(),
-      } as const;
       // ws passes a Buffer by default.
       const text = (data as Buffer).toString("utf8");
-      void runWithRequest(request, () => handle(text)).catch((error: unknown) => this.closeOnError(error));
+      const handled = runWithRequest({ ...this.request, response: null }, () => handle(text));
+      void handled.catch((error: unknown) => this.closeOnError(error));
     });
   }
 
@@ -154,19 +119,14 @@ export class Connection implements ServerSocket {
   closeOnError(error: unknown): void {
     if (error instanceof Error && error.message.startsWith("Unexpected message of type"))
       return this.close(closeCodes.badRequest, "Unexpected message");
-    this.#logger.error({ request_id: this.requestId, err: serializeError(error) }, "websocket failed");
+    const { logger, requestId } = this.options;
+    logger.error({ request_id: requestId, err: serializeError(error) }, "websocket failed");
     this.close(closeCodes.internalError, "Internal server error");
-  }
-
-  /** Closes the connection after several checks without progress. Counting checks, not time, tolerates pauses of this process. */
-  checkBackpressure(): void {
-    this.#stalledChecks = this.#unsentMessages === 0 ? 0 : this.#stalledChecks + 1;
-    if (this.#stalledChecks > subscriptionLimits.maxStalledChecks) this.#closeTooSlow();
   }
 
   /** Sends a ping, or cuts the connection if the client has not answered the previous one. */
   ping(): void {
-    if (!this.#isAlive) this.terminate();
+    if (!this.#isAlive) this.#socket.terminate();
     this.#isAlive = false;
     if (this.#socket.readyState === this.#socket.OPEN) this.#socket.ping();
   }
@@ -182,12 +142,4 @@ export class Connection implements ServerSocket {
   #closeTooSlow(): void {
     this.close(closeCodes.tooSlow, TOO_SLOW_REASON);
   }
-}
-
-function truncateReason(reason: string): string {
-  if (Buffer.byteLength(reason) <= MAX_REASON_BYTES) return reason;
-  const cut = Buffer.from(reason)
-    .subarray(0, MAX_REASON_BYTES - 3)
-    .toString("utf8");
-  return `${cut.replace(/(?<!\uFFFD)\uFFFD+$/, "")}...`;
 }

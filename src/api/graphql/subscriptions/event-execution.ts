@@ -1,22 +1,24 @@
 /** Starts a checked subscription, and executes it for each event. */
 import { setMaxListeners } from "node:events";
+import type { BaseContext } from "@apollo/server";
 import { createSourceEventStream, execute, type ExecutionArgs, type ExecutionResult } from "graphql";
 import { isCancelled } from "../../../core/postgres/errors.ts";
 import { isUnavailable } from "../../../core/errors.ts";
-import type { Semaphore } from "../../../core/concurrency/semaphore.ts";
+import type { FairSemaphore } from "../../../core/concurrency/semaphore.ts";
+import { partnerOf } from "../../../core/principal.ts";
+import { startTrace, withSpan } from "../../../core/tracing/tracing.ts";
+import type { IncomingOperation } from "../context.ts";
+import { operationSpan } from "../execution/operation-span.ts";
+import { revalidate } from "./authenticate.ts";
+import type { Connection } from "./connection.ts";
+import { closeCodes, TRY_AGAIN_REASON } from "./limits.ts";
+import type { SubscriptionMetrics } from "./metrics.ts";
 
-export interface SubscriptionRun<Context> {
-  readonly signal: AbortSignal;
-  /** Creates the context of one event, with empty data loaders. `signal` aborts when the subscription ends. */
-  makeContext(signal: AbortSignal): Context;
-  /** Limits concurrent executions. */
-  readonly semaphore: Semaphore;
-  /** Called before each event. False ends the subscription. */
-  isAuthorized(): Promise<boolean>;
-  onStart(): void;
-  onEnd(): void;
-  /** Called if the subscription failed or could not start. Errors thrown by it are sent to the client. */
-  onFailure(error: unknown): void;
+export interface EventExecutionDeps {
+  makeContext: (request: IncomingOperation) => BaseContext;
+  /** Limits concurrent executions on all connections. */
+  semaphore: Pick<FairSemaphore, "run">;
+  metrics: SubscriptionMetrics;
 }
 
 /** The results of a subscription. They contain all events after `cursor`, a cursor of the `events` query. */
@@ -25,39 +27,52 @@ export type SubscriptionResults = AsyncGenerator<ExecutionResult, void, void> & 
 };
 
 /** Starts the subscription. If it cannot start, returns its errors as the only result. */
-export async function startSubscription<Context>(
+export async function startSubscription(
+  { makeContext, semaphore, metrics }: EventExecutionDeps,
+  connection: Pick<Connection, "request" | "signal" | "principal" | "credential" | "close">,
   operation: ExecutionArgs,
-  run: SubscriptionRun<Context>,
 ): Promise<SubscriptionResults | ExecutionResult> {
   const ending = new AbortController();
-  const signal = AbortSignal.any([run.signal, ending.signal]);
+  const signal = AbortSignal.any([connection.signal, ending.signal]);
   // Every running SQL statement adds a listener.
   setMaxListeners(0, signal);
-  const makeContext = (): Context => run.makeContext(signal);
-  const source = await createSourceEventStream({ ...operation, contextValue: makeContext() });
+  // Each event has empty data loaders.
+  const newContext = (): BaseContext => makeContext({ ...connection.request, signal });
+  const source = await createSourceEventStream({ ...operation, contextValue: newContext() });
   if (!(Symbol.asyncIterator in source)) {
-    // Includes timeouts, unlike throwIfUnavailable: starting does not depend on the client's selection.
-    const unavailable = source.errors?.find(({ originalError }) => isUnavailable(originalError));
-    if (unavailable) run.onFailure(unavailable.originalError);
+    // Includes timeouts, unlike below: starting does not depend on the client's selection.
+    if (source.errors?.some(({ originalError }) => isUnavailable(originalError)))
+      connection.close(closeCodes.tryAgainLater, TRY_AGAIN_REASON);
     return source;
   }
-  run.onStart();
-  if (signal.aborted) run.onEnd();
-  else signal.addEventListener("abort", () => run.onEnd(), { once: true });
+  metrics.subscriptionStarted();
+  if (signal.aborted) metrics.subscriptionEnded();
+  else signal.addEventListener("abort", () => metrics.subscriptionEnded(), { once: true });
 
+  const executeFor = (rootValue: unknown): Promise<ExecutionResult> => {
+    const { principal, requestId } = connection.request;
+    // Partners and operators take turns.
+    const owner = (principal && (partnerOf(principal) ?? principal.actor.id)) ?? requestId;
+    // Each event has its own trace: a subscription can last for days.
+    return semaphore.run(owner, () =>
+      withSpan(startTrace(...operationSpan("subscription", operation.operationName)), async () =>
+        execute({ ...operation, rootValue, contextValue: newContext() }),
+      ),
+    );
+  };
   const results = (async function* executeEach(): AsyncGenerator<ExecutionResult, void, void> {
     try {
       for await (const rootValue of source) {
-        if (!(await run.isAuthorized())) return;
-        const result = await run.semaphore(async () =>
-          execute({ ...operation, rootValue, contextValue: makeContext() }),
-        );
+        if (!(await revalidate(connection))) return;
+        metrics.eventSent();
+        const result = await executeFor(rootValue);
         throwIfUnavailable(result);
         if (signal.aborted) return;
         yield result;
       }
     } catch (error) {
-      run.onFailure(error);
+      if (!isUnavailable(error)) throw error;
+      connection.close(closeCodes.tryAgainLater, TRY_AGAIN_REASON);
     } finally {
       ending.abort();
     }

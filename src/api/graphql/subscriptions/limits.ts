@@ -20,16 +20,14 @@ export const subscriptionLimits = Object.freeze({
   executions: { permits: 8, permitsPerKey: 6 },
   /** Buffered bytes per connection before a slow client is disconnected. */
   maxUnsentBytes: 1024 * 1024,
-  /** Checks in a row without progress before a slow client is disconnected. */
-  maxStalledChecks: 10,
+  /** Wait until a message is handed to the operating system, before a slow client is disconnected. */
+  sendTimeoutMs: 5_000,
   /** Wait for the client's close frame. */
-  closeTimeoutMs: 5_000,
+  closeTimeoutMs: 2_000,
   /** A client that has not answered by the next ping is disconnected. */
   pingIntervalMs: 12_000,
-  /** Interval of credential and backpressure checks. Credentials are also checked before each event. */
+  /** Interval of credential checks. Credentials are also checked before each event. */
   revalidateIntervalMs: 500,
-  /** Wait for close frames when the server stops. */
-  stopTimeoutMs: 2_000,
 });
 
 /** Codes of the graphql-transport-ws protocol, or of WebSocket itself where the protocol has none. */

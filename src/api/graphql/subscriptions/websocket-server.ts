@@ -3,34 +3,29 @@
  * HTTP, and limits on open connections.
  */
 import type { IncomingMessage } from "node:http";
-import type { Duplex } from "node:stream";
-import type { BaseContext } from "@apollo/server";
+import express, { type Request } from "express";
 import { handleProtocols } from "graphql-ws";
 import type { Registry } from "prom-client";
-import { WebSocketServer, type WebSocket } from "ws";
+import { WebSocketServer, type VerifyClientCallbackAsync, type WebSocket } from "ws";
 import { singleFlight } from "../../../core/concurrency/single-flight.ts";
+import { createHostCheck, type HostCheckOptions } from "../../../core/host-check.ts";
 import { newRequestId } from "../../../core/ids.ts";
 import type { Logger } from "../../../core/logger.ts";
 import { networkOf } from "../../../core/network.ts";
+import type { WebSocketHandler } from "../../server/server.ts";
+import type { ErrorFormatter } from "../execution/error-formatter.ts";
 import { revalidateAll } from "./authenticate.ts";
 import { Connection } from "./connection.ts";
-import {
-  createClientIpResolver,
-  createOriginCheck,
-  rejectUpgrade,
-  type HandshakeRejection,
-  type OriginPolicy,
-} from "./handshake.ts";
 import { closeCodes, subscriptionLimits } from "./limits.ts";
 import { createSubscriptionMetrics } from "./metrics.ts";
 import { createProtocol, type ProtocolDeps } from "./protocol.ts";
-import { createHostCheck, type HostCheckOptions } from "../../../core/host-check.ts";
-import { withTimeout } from "../../../core/concurrency/timeout.ts";
 
-interface SubscriptionServerDeps<Context extends BaseContext> extends Omit<
-  ProtocolDeps<Context>,
-  "connections" | "metrics"
-> {
+interface OriginPolicy {
+  graphqlOrigins: readonly string[];
+  publicUrl: string | null;
+}
+
+interface SubscriptionServerDeps extends Omit<ProtocolDeps, "connections" | "metrics"> {
   path: string;
   logger: Logger;
   registry: Registry;
@@ -38,42 +33,54 @@ interface SubscriptionServerDeps<Context extends BaseContext> extends Omit<
   http: OriginPolicy & HostCheckOptions["http"] & { trustProxy: number | readonly string[] };
 }
 
-/** Disposing rejects new connections and closes all open ones within a few seconds. */
-export interface SubscriptionServer extends AsyncDisposable {
-  readonly path: string;
-  /** Accepts the handshake, or rejects it with an HTTP response. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+const rejectionCodes = { 400: "BAD_REQUEST", 403: "FORBIDDEN", 503: "SERVICE_UNAVAILABLE" } as const;
+
+interface HandshakeRejection {
+  status: keyof typeof rejectionCodes;
+  message: string;
 }
 
-export function createSubscriptionServer<Context extends BaseContext>(
-  deps: SubscriptionServerDeps<Context>,
-): SubscriptionServer {
+type HandshakeResponse = Parameters<VerifyClientCallbackAsync>[1];
+
+/** Disposing rejects new connections and closes all open ones within a few seconds. */
+export function createSubscriptionServer(deps: SubscriptionServerDeps): WebSocketHandler {
   const { logger, http, path, errors } = deps;
-  const checkHost = createHostCheck(deps);
-  const isOriginAllowed = createOriginCheck(http);
   const clientIpOf = createClientIpResolver(http.trustProxy);
   const connections = new Set<Connection>();
   const metrics = createSubscriptionMetrics(deps.registry, () => connections.size);
   const serve = createProtocol({ ...deps, connections, metrics });
   const stopChecks = startChecks(connections);
-  const server = createWebSocketServer();
   const requestIds = new WeakMap<IncomingMessage, string>();
-  server.on("headers", (headers, request) => headers.push(`X-Request-Id: ${requestIds.get(request)}`));
+  const checkNames = createNameCheck(deps);
   let isStopping = false;
 
-  const rejectionFor = (request: IncomingMessage): HandshakeRejection | null => {
-    if (isStopping) return { status: 503, message: "The server is stopping" };
-    const hostProblem = checkHost(request);
-    if (hostProblem !== null) return { status: 400, message: hostProblem };
-    if (!isOriginAllowed(request))
-      return { status: 403, message: "Pages of this origin cannot open WebSockets" };
-    return limitRejection(connections, clientIpOf(request));
+  const options = {
+    noServer: true,
+    clientTracking: false,
+    maxPayload: subscriptionLimits.maxMessageBytes,
+    // Compression costs memory per connection and allows decompression bombs, and events are small.
+    perMessageDeflate: false,
+    handleProtocols,
+    closeTimeout: subscriptionLimits.closeTimeoutMs,
+    verifyClient: ({ req: request }: { req: IncomingMessage }, respond: HandshakeResponse): void => {
+      const requestId = newRequestId();
+      requestIds.set(request, requestId);
+      const rejection = isStopping
+        ? ({ status: 503, message: "The server is stopping" } as const)
+        : (checkNames(request) ?? limitRejection(connections, clientIpOf(request)));
+      if (!rejection) return respond(true);
+      metrics.handshakeRejected(rejection.status);
+      logger.info({ request_id: requestId, ...rejection }, "websocket handshake rejected");
+      sendRejection(respond, rejection, { requestId, errors });
+    },
   };
+  const server = new WebSocketServer(options);
+  server.on("headers", (headers, request) => headers.push(`X-Request-Id: ${requestIds.get(request)}`));
 
-  const accept = (socket: WebSocket, request: IncomingMessage, requestId: string): void => {
-    const { headers, rawHeaders } = request;
-    const ipAddress = clientIpOf(request);
-    const connection = new Connection(socket, { headers, rawHeaders, requestId, logger, ipAddress });
+  const accept = (socket: WebSocket, upgradeRequest: IncomingMessage): void => {
+    const requestId = requestIds.get(upgradeRequest) as string;
+    const ipAddress = clientIpOf(upgradeRequest);
+    const connection = new Connection(socket, { upgradeRequest, requestId, ipAddress, logger });
     connections.add(connection);
     const onClose = serve(connection);
     socket.once("close", (code, reason) => {
@@ -85,34 +92,51 @@ export function createSubscriptionServer<Context extends BaseContext>(
 
   return {
     path,
-    upgrade(request, socket, head) {
-      const requestId = newRequestId();
-      const rejection = rejectionFor(request);
-      if (rejection) {
-        metrics.handshakeRejected(rejection.status);
-        logger.info({ request_id: requestId, ...rejection }, "websocket handshake rejected");
-        rejectUpgrade(socket, rejection, { requestId, errors });
-        return;
-      }
-      requestIds.set(request, requestId);
-      server.handleUpgrade(request, socket, head, (opened) => accept(opened, request, requestId));
-    },
+    upgrade: (request, socket, head) => server.handleUpgrade(request, socket, head, accept),
     async [Symbol.asyncDispose]() {
       isStopping = true;
       stopChecks();
-      await closeAll(connections);
+      for (const connection of connections) connection.close(closeCodes.goingAway, "The server is stopping");
+      // `closeTimeout` ends those that do not answer.
+      await Promise.all([...connections].map(({ closed }) => closed));
     },
   };
 }
 
-/** Closes connections with revoked credentials, stalled clients or missing pongs. Returns a function that stops it. */
+/** Returns a function that checks the Host and Origin headers. */
+function createNameCheck(
+  deps: SubscriptionServerDeps,
+): (request: IncomingMessage) => HandshakeRejection | null {
+  const checkHost = createHostCheck(deps);
+  const isOriginAllowed = createOriginCheck(deps.http);
+  return (request) => {
+    const hostProblem = checkHost(request);
+    if (hostProblem !== null) return { status: 400, message: hostProblem };
+    const message = "Pages of this origin cannot open WebSockets";
+    return isOriginAllowed(request) ? null : { status: 403, message };
+  };
+}
+
+function sendRejection(
+  respond: HandshakeResponse,
+  { status, message }: HandshakeRejection,
+  { requestId, errors }: { requestId: string; errors: ErrorFormatter },
+): void {
+  const extensions = errors.commonExtensions(rejectionCodes[status], requestId);
+  respond(false, status, JSON.stringify({ errors: [{ message, extensions }] }), {
+    "Content-Type": "application/json; charset=utf-8",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+    "X-Request-Id": requestId,
+    ...(status === 503 && { "Retry-After": "1" }),
+  });
+}
+
+/** Closes connections with revoked credentials or missing pongs. Returns a function that stops it. */
 function startChecks(connections: ReadonlySet<Connection>): () => void {
   const { revalidateIntervalMs, pingIntervalMs } = subscriptionLimits;
   const revalidateOnce = singleFlight(() => revalidateAll(connections), { ttlMs: 0 });
-  const checkTimer = setInterval(() => {
-    void revalidateOnce();
-    for (const connection of connections) connection.checkBackpressure();
-  }, revalidateIntervalMs).unref();
+  const checkTimer = setInterval(() => void revalidateOnce(), revalidateIntervalMs).unref();
   const pingTimer = setInterval(() => {
     for (const connection of connections) connection.ping();
   }, pingIntervalMs).unref();
@@ -123,39 +147,41 @@ function startChecks(connections: ReadonlySet<Connection>): () => void {
 }
 
 function limitRejection(connections: ReadonlySet<Connection>, clientIp: string): HandshakeRejection | null {
-  const {
-    connections: max,
-    unauthenticated: maxUnauthenticated,
-    unauthenticatedPerAddress,
-  } = subscriptionLimits;
-  const unauthenticated = [...connections].filter(({ authentication }) => authentication === null);
-  if (connections.size >= max || unauthenticated.length >= maxUnauthenticated)
+  const { connections: max, unauthenticated: maxOpen, unauthenticatedPerAddress } = subscriptionLimits;
+  const unauthenticated = [...connections].filter(({ principal }) => principal === null);
+  if (connections.size >= max || unauthenticated.length >= maxOpen)
     return { status: 503, message: "Too many WebSockets are open. Try again shortly" };
   const network = networkOf(clientIp);
-  const sameNetwork = unauthenticated.filter(({ ipAddress }) => networkOf(ipAddress) === network);
+  const sameNetwork = unauthenticated.filter(({ options }) => networkOf(options.ipAddress) === network);
   if (sameNetwork.length < unauthenticatedPerAddress) return null;
   const message =
     "Too many unauthenticated WebSockets from this IP address. Send connection_init, and try again shortly";
   return { status: 503, message };
 }
 
-function createWebSocketServer(): WebSocketServer {
-  const options = {
-    noServer: true,
-    clientTracking: false,
-    maxPayload: subscriptionLimits.maxMessageBytes,
-    // Compression costs memory per connection and allows decompression bombs, and events are small.
-    perMessageDeflate: false,
-    handleProtocols,
-    closeTimeout: subscriptionLimits.closeTimeoutMs,
+/**
+ * Returns a function that is true if the Origin header is absent (no browser), this server's own origin or an allowed CORS
+ * origin. Session cookies have stricter rules: see authenticate.ts.
+ */
+export function createOriginCheck({
+  graphqlOrigins,
+  publicUrl,
+}: OriginPolicy): (request: IncomingMessage) => boolean {
+  const allowed = new Set(graphqlOrigins);
+  if (publicUrl !== null) allowed.add(new URL(publicUrl).origin);
+  return ({ headers: { origin, host } }) => {
+    if (origin === undefined || allowed.has(origin)) return true;
+    return URL.canParse(origin) && host !== undefined && new URL(origin).host === host.toLowerCase();
   };
-  return new WebSocketServer(options);
 }
 
-async function closeAll(connections: ReadonlySet<Connection>): Promise<void> {
-  const allClosed = (): Promise<unknown> => Promise.all([...connections].map(({ closed }) => closed));
-  for (const connection of connections) connection.close(closeCodes.goingAway, "The server is stopping");
-  await withTimeout(allClosed(), subscriptionLimits.stopTimeoutMs);
-  for (const connection of connections) connection.terminate();
-  await allClosed();
+/** Returns a function that returns the client's IP address as Express does. `trustProxy` is its setting "trust proxy". */
+export function createClientIpResolver(
+  trustProxy: number | readonly string[],
+): (request: IncomingMessage) => string {
+  const app = express().set("trust proxy", trustProxy);
+  return ({ headers, socket }) => {
+    const request = Object.assign(Object.create(app.request) as Request, { app, headers, socket });
+    return request.ip ?? "";
+  };
 }
