@@ -75,7 +75,7 @@ export async function openReplicas(options: ReplicasOptions): Promise<Replicas> 
   const opened = new AsyncDisposableStack();
   const openPool = async (settings: Parameters<Database["openPool"]>[0]): Promise<Database> =>
     opened.use(await primary.openPool(settings));
-  const poller = await openPool({ poolSize: 1 });
+  const primaryPoller = await openPool({ poolSize: 1 });
   const replicas = await Promise.all(
     urls.map(async (url, index): Promise<Replica> => {
       const poller = await openPool({ url, poolSize: 1 });
@@ -84,7 +84,7 @@ export async function openReplicas(options: ReplicasOptions): Promise<Replicas> 
     }),
   );
   const samples: { position: number; atMs: number }[] = [];
-  const poll = (): Promise<void> => pollOnce(poller, replicas, samples, logger);
+  const poll = (): Promise<void> => pollOnce(primaryPoller, replicas, samples, logger);
   await poll();
   opened.use(startIntervalTask("poll replicas", POLL_INTERVAL_MS, logger, poll));
   const readQueries = registerMetrics(registry, replicas);

@@ -111,20 +111,6 @@ export function parseTraceparent(text: string): SpanContext | null {
   return isSpanContextValid(parent) ? parent : null;
 }
 
-/** Parses `OTEL_EXPORTER_OTLP_HEADERS`: comma-separated `name=value` pairs with percent-encoded values. Null if one is invalid. */
-export function parseOtlpHeaders(text: string): Record<string, string> | null {
-  const headers = new Headers();
-  try {
-    for (const pair of text.split(",").filter((part) => part.trim() !== "")) {
-      const [, name = "", value = ""] = /^([^=]*)=(.*)$/s.exec(pair) ?? [];
-      headers.set(name.trim(), decodeURIComponent(value));
-    }
-  } catch {
-    return null;
-  }
-  return Object.fromEntries(headers);
-}
-
 /** Runs a statement with this text, in a span if the request or task is traced. */
 export function traceStatement<T>(text: string, work: () => Promise<T>): Promise<T> {
   const span = startSpan("SQL", { kind: SpanKind.CLIENT });

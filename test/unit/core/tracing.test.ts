@@ -5,7 +5,6 @@ import { createLogger } from "../../../src/core/logger.ts";
 import {
   describeStatement,
   continueTrace,
-  parseOtlpHeaders,
   parseTraceparent,
   runInSpan,
   startSpan,
@@ -34,23 +33,6 @@ describe("parseTraceparent", () => {
   ])("returns null for %s", (_, text) => {
     expect(parseTraceparent(text)).toBeNull();
   });
-});
-
-describe("parseOtlpHeaders", () => {
-  it("parses names and percent-encoded values", () => {
-    expect(parseOtlpHeaders("")).toEqual({});
-    expect(parseOtlpHeaders("Authorization=Basic%20a2V5Og==, x-tenant=a%2Cb")).toEqual({
-      authorization: "Basic a2V5Og==",
-      "x-tenant": "a,b",
-    });
-  });
-
-  it.each(["secret", "=secret", "a b=secret", "x-key=%zz", "x-key=a%0d%0ax: y"])(
-    "returns null for %j",
-    (text) => {
-      expect(parseOtlpHeaders(text)).toBeNull();
-    },
-  );
 });
 
 describe("describeStatement", () => {
