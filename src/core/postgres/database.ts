@@ -15,7 +15,6 @@ import {
   type Transaction,
   type TransactionHost,
 } from "./transaction.ts";
-import { traceConnection } from "../tracing/tracing.ts";
 
 export interface DatabaseOptions extends OrmOptions {
   /** Longer transactions are rolled back. Default: `TRANSACTION_LIMIT_MS`. */
@@ -88,7 +87,6 @@ export class Database implements Reader, AsyncDisposable {
       touch: (client) => this.#touch(client),
       transactionLimitMs: transactionLimitMs ?? TRANSACTION_LIMIT_MS,
     };
-    pool.on("connect", traceConnection);
     pool.on("acquire", (client) => this.#touch(client));
     pool.on("release", (_error, client) => this.#lastActiveAtMs.delete(client));
     this.#stallCheck = setInterval(() => this.#closeStalled(), STALL_CHECK_INTERVAL_MS).unref();
