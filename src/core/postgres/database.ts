@@ -7,14 +7,7 @@ import { translateDatabaseError } from "./errors.ts";
 import { unavailable } from "../errors.ts";
 import { ormOptions, STATEMENT_TIMEOUT_MS, type OrmOptions } from "./orm-options.ts";
 import { createSqlRunner, sql, type Sql } from "./sql.ts";
-import {
-  begin,
-  beginWithLock,
-  runTransaction,
-  type Outcome,
-  type Transaction,
-  type TransactionHost,
-} from "./transaction.ts";
+import { runTransaction, type Outcome, type Transaction, type TransactionHost } from "./transaction.ts";
 
 export interface DatabaseOptions extends OrmOptions {
   /** Longer transactions are rolled back. Default: `TRANSACTION_LIMIT_MS`. */
@@ -147,7 +140,7 @@ export class Database implements Reader, AsyncDisposable {
    * Throws ServiceUnavailableException and rolls back if the transaction exceeds its time limit.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, outcome?: Outcome<T>): Promise<T> {
-    return runTransaction(this.#transactionHost, begin, work, outcome) as Promise<T>;
+    return runTransaction(this.#transactionHost, work, outcome) as Promise<T>;
   }
 
   /**
@@ -178,7 +171,7 @@ export class Database implements Reader, AsyncDisposable {
     work: (tx: Transaction) => Promise<T>,
     outcome?: Outcome<T>,
   ): Promise<T | null> {
-    return runTransaction(this.#transactionHost, (client) => beginWithLock(client, lock), work, outcome);
+    return runTransaction(this.#transactionHost, work, outcome, lock);
   }
 
   /**

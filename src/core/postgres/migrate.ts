@@ -21,8 +21,6 @@ const RETRY_DELAY_MS = 3_000;
 /** About five minutes, with each attempt's lock timeout and the delay after it. */
 const MAX_ATTEMPTS = 60;
 
-type MigratorApi = Pick<MikroORM["migrator"], "getPending" | "up">;
-
 /** A connection that holds the migration lock. */
 export interface LockedConnection extends Reader {
   transaction<T>(work: (tx: Reader) => Promise<T>): Promise<T>;
@@ -36,9 +34,6 @@ export interface MigrationHooks {
   /** Replaces the migrations in `src/migrations`, for tests. */
   readonly migrationsList?: NonNullable<MigrationsOptions["migrationsList"]>;
 }
-
-const TABLE_LOCKED_MESSAGE =
-  "A migration waits for a table that is in use; it tries again every few seconds.";
 
 /**
  * Applies pending migrations and returns their names. Waits while another process migrates. Throws a StartupError if the
@@ -87,7 +82,7 @@ async function acquireMigrationLock(client: PoolClient): Promise<void> {
 }
 
 async function applyPending(
-  migrator: MigratorApi,
+  migrator: MikroORM["migrator"],
   onLockWait?: MigrationHooks["onLockWait"],
 ): Promise<string[]> {
   const pending = await migrator.getPending();
@@ -100,7 +95,8 @@ async function applyPending(
       return pending.map(({ name }) => name);
     } catch (error) {
       if (!isContentionError(error) || attempt === MAX_ATTEMPTS) throw error;
-      if (attempt === 1) onLockWait?.(TABLE_LOCKED_MESSAGE);
+      if (attempt === 1)
+        onLockWait?.("A migration waits for a table that is in use; it tries again every few seconds.");
       await pause(RETRY_DELAY_MS);
     }
   }
@@ -130,20 +126,16 @@ function createLockedConnection(client: PoolClient, fork: EntityManager): Locked
 function toStartupError(url: string, error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { host, pathname } = new URL(url);
-  const server = `PostgreSQL at ${host}${pathname}`;
-  const hint = "Correct DATABASE_URL, or leave it empty for the embedded PostgreSQL.";
-  if (isAuthError(error)) return new StartupError(`${server} refuses access: ${error.message}.`, hint, error);
-  if (isConnectionError(error))
-    return new StartupError(`${server} cannot be reached: ${error.message}.`, hint, error);
+  const startupError = (problem: string, hint: string): StartupError =>
+    new StartupError(`PostgreSQL at ${host}${pathname} ${problem}: ${error.message}.`, hint, error);
+  const settingHint = "Correct DATABASE_URL, or leave it empty for the embedded PostgreSQL.";
+  if (isAuthError(error)) return startupError("refuses access", settingHint);
+  if (isConnectionError(error)) return startupError("cannot be reached", settingHint);
   if (isContentionError(error))
-    return new StartupError(
-      `${server}: a table that a migration must change stayed in use: ${error.message}.`,
+    return startupError(
+      "has a table that a migration must change and that stayed in use",
       "End the session that uses it (see pg_stat_activity) and start again. Applied migrations are kept.",
-      error,
     );
   // The server is reachable but lacks a resource, such as disk space.
-  const isResourceError = toUnavailable(error) !== null;
-  return isResourceError
-    ? new StartupError(`${server} cannot migrate: ${error.message}.`, "Fix the cause and start again.", error)
-    : error;
+  return toUnavailable(error) ? startupError("cannot migrate", "Fix the cause and start again.") : error;
 }

@@ -21,34 +21,22 @@ export interface TransactionHost {
   readonly transactionLimitMs: number;
 }
 
-/** Sends `begin`. Returns false, with the transaction begun, if the transaction must not run. */
-type Begin = (client: PoolClient) => Promise<boolean>;
-
-export async function begin(client: PoolClient): Promise<boolean> {
-  await client.query("begin");
-  return true;
-}
-
-/** Takes the advisory lock in the round trip of `begin`. Returns false if another transaction holds it. */
-export async function beginWithLock(client: PoolClient, lock: bigint): Promise<boolean> {
-  // `pg` returns an array for several statements in one message; its types do not say so.
-  const text = `begin; select pg_try_advisory_xact_lock(${lock}) as locked`;
-  const results = (await client.query(text)) as unknown as [unknown, QueryResult<{ locked: boolean }>];
-  return results[1].rows[0]?.locked === true;
-}
-
-/** Runs `work` in a transaction and returns its result, or null if `start` returns false. Rolls back if `work` throws. */
+/**
+ * Runs `work` in a transaction and returns its result. With `lock`, takes that advisory lock in the round trip of `begin`, and returns
+ * null if another transaction holds it. Rolls back if `work` throws.
+ */
 export async function runTransaction<T>(
   host: TransactionHost,
-  start: Begin,
   work: (tx: Transaction) => Promise<T>,
   outcome: Outcome<T> = "commit",
+  lock?: bigint,
 ): Promise<T | null> {
   const client = await host.connect();
   let isBroken = false;
   const tx = new Transaction(client, host);
   try {
-    if (!(await start(client))) {
+    if (lock === undefined) await client.query("begin");
+    else if (!(await beginWithLock(client, lock))) {
       await client.query("rollback");
       return null;
     }
@@ -64,6 +52,13 @@ export async function runTransaction<T>(
     client.release(isBroken);
     tx.callAfterEnd();
   }
+}
+
+async function beginWithLock(client: PoolClient, lock: bigint): Promise<boolean> {
+  // `pg` returns an array for several statements in one message; its types do not say so.
+  const text = `begin; select pg_try_advisory_xact_lock(${lock}) as locked`;
+  const results = (await client.query(text)) as unknown as [unknown, QueryResult<{ locked: boolean }>];
+  return results[1].rows[0]?.locked === true;
 }
 
 /** Option of a method that changes data: the transaction to use. By default the method begins and commits its own. */
