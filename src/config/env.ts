@@ -38,10 +38,17 @@ const secret = z.string().refine((text) => parseSecret(text) !== null, {
     "Must be 32 bytes in base64, base64url or 64 hexadecimal digits. `openssl rand -base64 32` generates one",
 });
 
-/** A setting that `parse` converts; null is invalid. The message does not repeat the value, which may contain a secret. */
+/** A setting that `parse` converts; null and an error are invalid. The message does not repeat the value, which may contain a secret. */
 function parsedBy<T>(parse: (text: string) => T | null, message: string) {
+  const parseOrNull = (text: string): T | null => {
+    try {
+      return parse(text);
+    } catch {
+      return null;
+    }
+  };
   return z.string().transform((text, context) => {
-    const value = parse(text);
+    const value = parseOrNull(text);
     if (value !== null) return value;
     context.addIssue({ code: "custom", message });
     return z.NEVER;
@@ -61,13 +68,9 @@ const smtpUrl = parsedBy(
 );
 const otlpHeaders = parsedBy((text) => {
   const headers = new Headers();
-  try {
-    for (const pair of text.split(",").filter((part) => part.trim() !== "")) {
-      const [, name = "", value = ""] = /^([^=]*)=(.*)$/s.exec(pair) ?? [];
-      headers.set(name.trim(), decodeURIComponent(value));
-    }
-  } catch {
-    return null;
+  for (const pair of text.split(",").filter((part) => part.trim() !== "")) {
+    const [, name = "", value = ""] = /^([^=]*)=(.*)$/s.exec(pair) ?? [];
+    headers.set(name.trim(), decodeURIComponent(value));
   }
   return Object.fromEntries(headers);
 }, "Must be headers written as name=value, separated by commas");
