@@ -101,7 +101,7 @@ async function findCredential(
   const mode = sessionModeOf(init);
   const { sessionId } = await sessions.verify(headers, ipAddress, mode);
   // Cached briefly, so that an event for many subscriptions does not check the session many times.
-  const verify = singleFlight(() => sessions.revalidate(sessionId, mode), { ttlMs: SESSION_TTL_MS });
+  const verify = singleFlight(() => sessions.revalidate(sessionId, mode), SESSION_TTL_MS);
   return { groupKey: `${sessionId} ${mode}`, verify };
 }
 

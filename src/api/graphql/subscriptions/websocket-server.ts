@@ -108,7 +108,7 @@ export function createSubscriptionServer<Context extends BaseContext>(
 /** Closes connections with revoked credentials, stalled clients or missing pongs. Returns a function that stops it. */
 function startChecks(connections: ReadonlySet<Connection>): () => void {
   const { revalidateIntervalMs, pingIntervalMs } = subscriptionLimits;
-  const revalidateOnce = singleFlight(() => revalidateAll(connections), { ttlMs: 0 });
+  const revalidateOnce = singleFlight(() => revalidateAll(connections));
   const checkTimer = setInterval(() => {
     void revalidateOnce();
     for (const connection of connections) connection.checkBackpressure();
