@@ -7,8 +7,9 @@ import { startIntervalTask } from "./concurrency/interval-task.ts";
 import { untilAborted, withTimeout } from "./concurrency/timeout.ts";
 import { AppError } from "./errors.ts";
 import type { Logger } from "./logger.ts";
-import type { Database, DatabaseOptions, Queryable } from "./postgres/database.ts";
+import type { Database, Queryable } from "./postgres/database.ts";
 import { isCancelled } from "./postgres/errors.ts";
+import type { DatabaseOptions } from "./postgres/orm-options.ts";
 import { sql, type Sql } from "./postgres/sql.ts";
 import type { Principal } from "./principal.ts";
 

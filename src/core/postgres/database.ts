@@ -5,14 +5,9 @@ import { runAbortable } from "./query-cancellation.ts";
 import { bindEntityManager } from "./entity-manager-connection.ts";
 import { translateDatabaseError } from "./errors.ts";
 import { unavailable } from "../errors.ts";
-import { ormOptions, STATEMENT_TIMEOUT_MS, type OrmOptions } from "./orm-options.ts";
+import { ormOptions, STATEMENT_TIMEOUT_MS, type DatabaseOptions } from "./orm-options.ts";
 import { createSqlRunner, sql, type Sql } from "./sql.ts";
 import { runTransaction, type Outcome, type Transaction, type TransactionHost } from "./transaction.ts";
-
-export interface DatabaseOptions extends OrmOptions {
-  /** Longer transactions are rolled back. Default: `TRANSACTION_LIMIT_MS`. */
-  transactionLimitMs?: number;
-}
 
 /** Runs SQL on the pool or in a transaction. */
 export interface Queryable {
@@ -28,11 +23,6 @@ export interface Reader extends Queryable {
   em(): EntityManager;
 }
 
-/**
- * Clients that poll by `updated_at` overlap their polls by 60 s. Changes are visible by then: a commit is sent within 30 s,
- * and PostgreSQL ends a transaction that is idle for another 30 s.
- */
-const TRANSACTION_LIMIT_MS = 30_000;
 /** A connection counts as dead if PostgreSQL has not cancelled its statement 2 s after the statement's timeout. */
 const STALL_LIMIT_MS = STATEMENT_TIMEOUT_MS + 2_000;
 const STALL_CHECK_INTERVAL_MS = 1_000;
@@ -66,19 +56,17 @@ export class Database implements Reader, AsyncDisposable {
   readonly #stallCheck: NodeJS.Timeout;
 
   constructor(orm: MikroORM, connections: Connections, options: DatabaseOptions) {
-    const { poolSize, transactionLimitMs } = options;
     const { pool } = connections;
     this.#orm = orm;
     this.#connections = connections;
     this.#options = options;
     this.#pool = pool;
-    this.#maxWaiting = poolSize * MAX_WAITING_PER_CONNECTION;
+    this.#maxWaiting = options.poolSize * MAX_WAITING_PER_CONNECTION;
     this.#transactionHost = {
       run: this.#run,
       connect: () => this.#connect(),
       em: () => orm.em.fork(),
       touch: (client) => this.#touch(client),
-      transactionLimitMs: transactionLimitMs ?? TRANSACTION_LIMIT_MS,
     };
     pool.on("acquire", (client) => this.#touch(client));
     pool.on("release", (_error, client) => this.#lastActiveAtMs.delete(client));

@@ -2,17 +2,15 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { MikroORM, type EntityManager, type MigrationsOptions } from "@mikro-orm/postgresql";
 import type { Pool, PoolClient } from "pg";
-import type { DatabaseOptions, Reader } from "./database.ts";
+import type { Reader } from "./database.ts";
 import { bindEntityManager } from "./entity-manager-connection.ts";
-import { ormOptions } from "./orm-options.ts";
+import { ormOptions, type DatabaseOptions } from "./orm-options.ts";
 import { toUnavailable, isContentionError, isConnectionError, isAuthError } from "./errors.ts";
 import { StartupError } from "../errors.ts";
 import { raw, type Sql } from "./sql.ts";
 
 /** The advisory lock that only one migrating process can hold ("wamk"). */
 const MIGRATION_LOCK = 0x77616d6b;
-/** No statement timeout: an index on a large table can take hours. */
-const NO_TIMEOUT = 0;
 /** While a migration waits for a table lock, all later statements on that table wait behind it. */
 const LOCK_TIMEOUT_MS = 2_000;
 const LOCK_POLL_INTERVAL_MS = 200;
@@ -43,8 +41,9 @@ export async function migrateDatabase(
   options: DatabaseOptions,
   { afterMigrate, onLockWait, migrationsList }: MigrationHooks = {},
 ): Promise<string[]> {
-  const session = { ...options.session, lock_timeout: String(LOCK_TIMEOUT_MS) };
-  const settings = ormOptions({ ...options, session, poolSize: 2 }, NO_TIMEOUT);
+  // No statement timeout: an index on a large table can take hours.
+  const session = { ...options.session, statement_timeout: "0", lock_timeout: String(LOCK_TIMEOUT_MS) };
+  const settings = ormOptions({ ...options, session, poolSize: 2 });
   const migrations = { ...settings.migrations, ...(migrationsList && { migrationsList }) };
   const orm = await MikroORM.init({ ...settings, migrations });
   try {

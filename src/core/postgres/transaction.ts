@@ -17,9 +17,13 @@ export interface TransactionHost {
   em(): EntityManager;
   /** Restarts the time limit of the connection's statement; called before each one. */
   touch(client: PoolClient): void;
-  /** Longer transactions are rolled back. */
-  readonly transactionLimitMs: number;
 }
+
+/**
+ * Clients that poll by `updated_at` overlap their polls by 60 s. Changes are visible by then: a commit is sent within 30 s,
+ * and PostgreSQL ends a transaction that is idle for another 30 s.
+ */
+const TRANSACTION_LIMIT_MS = 30_000;
 
 /**
  * Runs `work` in a transaction and returns its result. With `lock`, takes that advisory lock in the round trip of `begin`, and returns
@@ -78,7 +82,7 @@ export class Transaction {
   constructor(client: PoolClient, host: TransactionHost) {
     this.#client = client;
     this.#host = host;
-    this.#endsAtMs = performance.now() + host.transactionLimitMs;
+    this.#endsAtMs = performance.now() + TRANSACTION_LIMIT_MS;
   }
 
   em(): EntityManager {

@@ -69,7 +69,7 @@ export const periods = {
   keyRevocation: atMost(SECOND_MS, valueOf("api-keys/verifier#TTL_MS")),
   /** "about three days" */
   retries: duration(Math.round(longestScheduleMs(schedule) / (1 + JITTER) / DAY_MS) * DAY_MS),
-  openTransaction: atMost(MINUTE_MS, valueOf("core/postgres/database#TRANSACTION_LIMIT_MS")),
+  openTransaction: atMost(MINUTE_MS, valueOf("core/postgres/transaction#TRANSACTION_LIMIT_MS")),
 };
 
 const defaultPageSize = count(
