@@ -43,11 +43,9 @@ export function toConfig(env: Env) {
       allowPrivate,
       /** URL of the guide's page about webhooks, sent to receivers in the `User-Agent`. Null without PUBLIC_URL. */
       docsUrl: publicUrl === null ? null : `${publicUrl}/guide/webhooks/quickstart`,
-      /** The delay before each attempt, in milliseconds. */
       retrySchedule: env.WEBHOOK_RETRY_SCHEDULE,
     },
     mail: mailSettings(env, publicUrl, dataDir),
-    /** Users who must set up two-factor authentication. */
     twoFactorPolicy: env.REQUIRE_TWO_FACTOR,
     sso: ssoSettings(env, allowPrivate),
     /** Days after which deliveries, request log entries and ended API keys are deleted. */
@@ -89,7 +87,6 @@ function httpSettings(env: Env, publicUrl: string | null) {
      * production no load balancer is expected.
      */
     shutdownDrainDelayMs: env.WAYMARK_ROLE === "worker" ? 0 : (env.SHUTDOWN_DRAIN_DELAY ?? defaultDelayMs),
-    /** How long an idle connection stays open. */
     keepAliveMs: env.KEEP_ALIVE_TIMEOUT,
     /** Origins that may call GraphQL: `corsOrigins`, and outside production Apollo's hosted Sandbox. */
     graphqlOrigins: isProduction ? env.CORS_ORIGINS : [...env.CORS_ORIGINS, STUDIO_ORIGIN],

@@ -29,7 +29,6 @@ const STALL_CHECK_INTERVAL_MS = 1_000;
 /** Maximum waiting requests per connection of the pool; further requests get a 503 immediately. */
 const MAX_WAITING_PER_CONNECTION = 20;
 
-/** Opens a pool of at most `poolSize` connections. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const orm = await MikroORM.init(ormOptions(options));
   const pool = await orm.em.getConnection().getNativeClient();
@@ -49,27 +48,24 @@ export class Database implements Reader, AsyncDisposable {
   readonly #options: DatabaseOptions;
   readonly #pool: Pool;
   readonly #run = createSqlRunner();
-  readonly #maxWaiting: number;
   readonly #transactionHost: TransactionHost;
   /** The time of the last statement of each connection in use. */
   readonly #lastActiveAtMs = new Map<PoolClient, number>();
   readonly #stallCheck: NodeJS.Timeout;
 
   constructor(orm: MikroORM, connections: Connections, options: DatabaseOptions) {
-    const { pool } = connections;
     this.#orm = orm;
     this.#connections = connections;
     this.#options = options;
-    this.#pool = pool;
-    this.#maxWaiting = options.poolSize * MAX_WAITING_PER_CONNECTION;
+    this.#pool = connections.pool;
     this.#transactionHost = {
       run: this.#run,
       connect: () => this.#connect(),
       em: () => orm.em.fork(),
       touch: (client) => this.#touch(client),
     };
-    pool.on("acquire", (client) => this.#touch(client));
-    pool.on("release", (_error, client) => this.#lastActiveAtMs.delete(client));
+    this.#pool.on("acquire", (client) => this.#touch(client));
+    this.#pool.on("release", (_error, client) => this.#lastActiveAtMs.delete(client));
     this.#stallCheck = setInterval(() => this.#closeStalled(), STALL_CHECK_INTERVAL_MS).unref();
   }
 
@@ -201,7 +197,7 @@ export class Database implements Reader, AsyncDisposable {
   }
 
   #rejectIfOverloaded(): void {
-    if (this.#pool.waitingCount > this.#maxWaiting)
+    if (this.#pool.waitingCount > this.#options.poolSize * MAX_WAITING_PER_CONNECTION)
       throw unavailable("The server is overloaded. Try again shortly.", 1);
   }
 
