@@ -7,7 +7,7 @@ import { translateDatabaseError } from "./errors.ts";
 import { unavailable } from "../errors.ts";
 import { ormOptions, STATEMENT_TIMEOUT_MS, type DatabaseOptions } from "./orm-options.ts";
 import { createSqlRunner, sql, type Sql } from "./sql.ts";
-import { runTransaction, type Outcome, type Transaction, type TransactionHost } from "./transaction.ts";
+import { Transaction, type Outcome, type TransactionHost } from "./transaction.ts";
 
 /** Runs SQL on the pool or in a transaction. */
 export interface Queryable {
@@ -124,18 +124,12 @@ export class Database implements Reader, AsyncDisposable {
    * Throws ServiceUnavailableException and rolls back if the transaction exceeds its time limit.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, outcome?: Outcome<T>): Promise<T> {
-    return runTransaction(this.#transactionHost, work, outcome) as Promise<T>;
+    return Transaction.run(this.#transactionHost, work, outcome) as Promise<T>;
   }
 
-  /**
-   * Runs `work` in a transaction of a new entity manager, and flushes and commits it. `tx` runs SQL in the same transaction.
-   * Time limit and outcome as for `transaction`.
-   */
-  transactional<T>(
-    work: (em: EntityManager, tx: Transaction) => Promise<T>,
-    outcome?: Outcome<T>,
-  ): Promise<T> {
-    return this.transaction((tx) => work(tx.em(), tx), outcome);
+  /** Runs `work` in a transaction of a new entity manager, and flushes and commits it. `tx` runs SQL in the same transaction. */
+  transactional<T>(work: (em: EntityManager, tx: Transaction) => Promise<T>): Promise<T> {
+    return this.transaction((tx) => work(tx.em(), tx));
   }
 
   /** Runs `work` in `tx`, which its caller commits, or without one in a new transaction as `transactional` does. */
@@ -155,12 +149,10 @@ export class Database implements Reader, AsyncDisposable {
     work: (tx: Transaction) => Promise<T>,
     outcome?: Outcome<T>,
   ): Promise<T | null> {
-    return runTransaction(this.#transactionHost, work, outcome, lock);
+    return Transaction.run(this.#transactionHost, work, outcome, lock);
   }
 
-  /**
-   * Returns this pool for libraries that run their own SQL through `pg.Pool`. Rows have `pg`'s default types: times as Dates.
-   */
+  /** Returns this pool for libraries that run their own SQL through `pg.Pool`. Rows have `pg`'s default types: times as Dates. */
   asPgPool() {
     return {
       connect: async () => {

@@ -171,7 +171,7 @@ describe("transactional", () => {
       await fail();
     });
     await expect(failing).rejects.toThrow("on purpose");
-    await database.transactional(async (em) => addOrganization(em, "lost"), "rollback");
+    await database.transaction(async (tx) => addOrganization(tx.em(), "lost"), "rollback");
     expect(await names()).toEqual([]);
   });
 
