@@ -1,6 +1,6 @@
 /** What a start prints: messages, warnings about unsafe settings, and the banner. */
 import manifest from "../../package.json" with { type: "json" };
-import { isLoopback } from "../core/host-check.ts";
+import { isLoopback } from "../core/network.ts";
 import { supportsSecureCookies } from "../core/same-origin.ts";
 import type { Config } from "./config.ts";
 

@@ -2,24 +2,14 @@
 import { z } from "zod";
 import { StartupError } from "../core/errors.ts";
 import { parseSecret } from "../core/secret-box.ts";
-import { parseOtlpHeaders } from "../core/tracing/tracing.ts";
-import { parseDuration, HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
+import { parseDuration, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import { parseSender, parseSmtpUrl } from "../core/mail.ts";
-import {
-  DEFAULT_SCHEDULE_TEXT,
-  longestScheduleMs,
-  parseSchedule,
-  scheduleMs,
-} from "../core/retry-schedule.ts";
+import { DEFAULT_SCHEDULE_TEXT, longestScheduleMs, parseSchedule } from "../core/retry-schedule.ts";
 
 const port = z.coerce.number().int().min(0).max(65535);
 const connectionCount = z.coerce.number().int().min(1).max(1_000_000);
-/** Accepted spellings of on and off. */
-const onOffAliases: ReadonlyMap<unknown, string> = new Map([
-  ...["true", "1", "yes"].map((name) => [name, "on"] as const),
-  ...["false", "0", "no"].map((name) => [name, "off"] as const),
-]);
-const onOff = z.preprocess((input) => onOffAliases.get(input) ?? input, z.enum(["on", "off"]));
+const onOff = z.stringbool({ truthy: ["on", "true", "1", "yes"], falsy: ["off", "false", "0", "no"] });
+const httpUrl = z.url({ protocol: /^https?$/ });
 const commaList = z.string().transform((text) =>
   text
     .split(",")
@@ -27,17 +17,11 @@ const commaList = z.string().transform((text) =>
     .filter((item) => item !== ""),
 );
 
-/** Error messages must not repeat the value, which contains passwords. Write a comma in a password as `%2C`. */
-const replicaUrls = commaList.pipe(
-  z
-    .array(
-      z.url({
-        protocol: /^postgres(ql)?$/,
-        error: "Must be a comma-separated list of URLs like DATABASE_URL",
-      }),
-    )
-    .max(8, { error: "At most 8 replicas" }),
-);
+const POSTGRES_PROTOCOL = /^postgres(ql)?$/;
+const replicaUrl = z.url({
+  protocol: POSTGRES_PROTOCOL,
+  error: "Must be a comma-separated list of URLs like DATABASE_URL",
+});
 
 /** An origin as browsers send it: no path, no trailing slash. */
 const origin = z.string().refine((text) => URL.canParse(text) && new URL(text).origin === text, {
@@ -49,16 +33,22 @@ const mongoUrl = z.string().regex(/^mongodb(\+srv)?:\/\/[^\s/]+(\/\S*)?$/, {
   error: "Must be a MongoDB URL that begins with mongodb:// or mongodb+srv://",
 });
 
-/** The error message must not repeat the value. */
 const secret = z.string().refine((text) => parseSecret(text) !== null, {
   error:
     "Must be 32 bytes in base64, base64url or 64 hexadecimal digits. `openssl rand -base64 32` generates one",
 });
 
-/** A setting that `parse` converts; null is invalid. The message does not repeat the value, which may contain a secret. */
+/** A setting that `parse` converts; null and an error are invalid. The message does not repeat the value, which may contain a secret. */
 function parsedBy<T>(parse: (text: string) => T | null, message: string) {
+  const parseOrNull = (text: string): T | null => {
+    try {
+      return parse(text);
+    } catch {
+      return null;
+    }
+  };
   return z.string().transform((text, context) => {
-    const value = parse(text);
+    const value = parseOrNull(text);
     if (value !== null) return value;
     context.addIssue({ code: "custom", message });
     return z.NEVER;
@@ -76,8 +66,14 @@ const smtpUrl = parsedBy(
   parseSmtpUrl,
   "Must be smtp:// or smtps:// with a host and an optional port; only ?tls=off may follow",
 );
-const otlpEndpoint = z.url({ protocol: /^https?$/ });
-const otlpHeaders = parsedBy(parseOtlpHeaders, "Must be headers written as name=value, separated by commas");
+const otlpHeaders = parsedBy((text) => {
+  const headers = new Headers();
+  for (const pair of text.split(",").filter((part) => part.trim() !== "")) {
+    const [, name = "", value = ""] = /^([^=]*)=(.*)$/s.exec(pair) ?? [];
+    headers.set(name.trim(), decodeURIComponent(value));
+  }
+  return Object.fromEntries(headers);
+}, "Must be headers written as name=value, separated by commas");
 const mailFrom = parsedBy(parseSender, "Must be an e-mail address, or `Name <e-mail address>`");
 
 const oidcScopes = parsedBy((text) => {
@@ -104,12 +100,10 @@ const keepAliveTimeout = duration(
   "Must be a whole number and a unit (ms, s, m or h), from 1 second to 1 hour",
 );
 
-const retrySchedule = z.string().transform((text, context) => {
-  const parsed = parseSchedule(text);
-  if ("schedule" in parsed) return parsed.schedule;
-  context.addIssue({ code: "custom", message: parsed.problem });
-  return z.NEVER;
-});
+const retrySchedule = parsedBy(
+  parseSchedule,
+  "Must be at most 50 delays (ms, s, m, h or d) of at most 30 days, separated by commas, the first 0s",
+);
 
 /** Every setting, with an example for the error message. */
 const settings = {
@@ -122,21 +116,17 @@ const settings = {
   HOST: z.string().default("127.0.0.1").meta({ example: "0.0.0.0" }),
   SHUTDOWN_DRAIN_DELAY: shutdownDrainDelay.optional().meta({ example: "5s" }),
   KEEP_ALIVE_TIMEOUT: keepAliveTimeout.prefault("65s").meta({ example: "65s" }),
-  PUBLIC_URL: z
-    .url({ protocol: /^https?$/ })
-    .optional()
-    .meta({ example: "https://api.example.com" }),
+  PUBLIC_URL: httpUrl.optional().meta({ example: "https://api.example.com" }),
   WAYMARK_DATA_DIR: z.string().default(".waymark").meta({ example: ".waymark" }),
   WAYMARK_ROLE: z.enum(["all", "api", "worker"]).default("all").meta({ example: "api" }),
   WAYMARK_SECRET: secret.optional().meta({ example: "$(openssl rand -base64 32)" }),
   WAYMARK_DEMO: onOff.optional().meta({ example: "off" }),
   DATABASE_URL: z
-    .url({ protocol: /^postgres(ql)?$/ })
+    .url({ protocol: POSTGRES_PROTOCOL })
     .optional()
     .meta({ example: "postgresql://user:password@db:5432/waymark" }),
-  DATABASE_REPLICA_URLS: replicaUrls.default([]).meta({
-    example:
-      "postgresql://user:password@db-replica-1:5432/waymark,postgresql://user:password@db-replica-2:5432/waymark",
+  DATABASE_REPLICA_URLS: commaList.pipe(z.array(replicaUrl).max(8)).default([]).meta({
+    example: "postgresql://user:password@db-1:5432/waymark,postgresql://user:password@db-2:5432/waymark",
   }),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(2).max(200).default(10).meta({ example: "10" }),
   MONGODB_URL: mongoUrl
@@ -152,17 +142,14 @@ const settings = {
   SMTP_URL: smtpUrl.optional().meta({ example: "smtp://user:password@mail.example.com:587" }),
   MAIL_FROM: mailFrom.optional().meta({ example: "Waymark <no-reply@example.com>" }),
   REQUIRE_TWO_FACTOR: z.enum(["none", "operators", "all"]).default("none").meta({ example: "operators" }),
-  OIDC_ISSUER: z
-    .url({ protocol: /^https?$/ })
-    .optional()
-    .meta({ example: "https://login.example.com" }),
+  OIDC_ISSUER: httpUrl.optional().meta({ example: "https://login.example.com" }),
   OIDC_CLIENT_ID: z.string().optional().meta({ example: "waymark" }),
   OIDC_CLIENT_SECRET: z.string().optional().meta({ example: "SECRET" }),
   OIDC_SCOPES: oidcScopes.prefault("openid email profile").meta({ example: "openid email profile groups" }),
   OIDC_ROLE_CLAIM: claim.optional().meta({ example: "groups=waymark-operators" }),
   SSO_ONLY: z.enum(["none", "operators", "all"]).default("none").meta({ example: "operators" }),
   RETENTION_DAYS: z.coerce.number().int().min(1).max(365).default(30).meta({ example: "30" }),
-  RATE_LIMITS: onOff.default("on").meta({ example: "on" }),
+  RATE_LIMITS: onOff.default(true).meta({ example: "on" }),
   RATE_LIMIT_STORE: z.enum(["memory", "postgres"]).default("memory").meta({ example: "postgres" }),
   ORGANIZATION_RATE_LIMIT_FACTOR: z.coerce.number().min(1).max(1_000).default(4).meta({ example: "4" }),
   TRUST_PROXY: z
@@ -176,7 +163,7 @@ const settings = {
     )
     .default(0)
     .meta({ example: "1 (proxies in front), or 10.0.0.0/8" }),
-  LOAD_SHEDDING: onOff.default("on").meta({ example: "off" }),
+  LOAD_SHEDDING: onOff.default(true).meta({ example: "off" }),
   MAX_CONNECTIONS: connectionCount.default(10_000).meta({ example: "10000" }),
   MAX_CONNECTIONS_PER_ADDRESS: connectionCount.optional().meta({ example: "1000" }),
   CORS_ORIGINS: commaList.pipe(z.array(origin)).default([]).meta({ example: "https://app.example.com" }),
@@ -184,56 +171,35 @@ const settings = {
     .enum(["trace", "debug", "info", "warn", "error", "silent"])
     .default("info")
     .meta({ example: "info" }),
-  OTEL_EXPORTER_OTLP_ENDPOINT: otlpEndpoint.optional().meta({ example: "http://collector:4318" }),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: otlpEndpoint
-    .optional()
-    .meta({ example: "http://collector:4318/v1/traces" }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional().meta({ example: "http://collector:4318" }),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl.optional().meta({ example: "http://collector:4318/v1/traces" }),
   OTEL_EXPORTER_OTLP_HEADERS: otlpHeaders.prefault("").meta({ example: "x-api-key=SECRET" }),
   OTEL_SERVICE_NAME: z.string().default("waymark").meta({ example: "waymark" }),
   OTEL_TRACES_SAMPLER: z
-    .enum([
-      "always_on",
-      "always_off",
-      "traceidratio",
-      "parentbased_always_on",
-      "parentbased_always_off",
-      "parentbased_traceidratio",
-    ])
+    .string()
+    .regex(/^(parentbased_)?(always_on|always_off|traceidratio)$/)
     .default("parentbased_traceidratio")
     .meta({ example: "parentbased_traceidratio" }),
   OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1).meta({ example: "0.01" }),
 } as const;
 
-const formatHours = (ms: number): string => `${Number((ms / HOUR_MS).toFixed(1))} h`;
-
-/** RETENTION_DAYS must cover the whole retry schedule, so that no delivery is deleted before its last attempt. */
 const envSchema = z.object(settings).superRefine((env, context) => {
-  checkSso(env, context);
-  const { RETENTION_DAYS: days, WEBHOOK_RETRY_SCHEDULE: schedule } = env;
-  const neededDays = Math.ceil(longestScheduleMs(schedule) / (24 * HOUR_MS));
-  // A value below 1 has its own error.
-  if (days < 1 || days >= neededDays) return;
-  context.addIssue({
-    code: "custom",
-    path: ["RETENTION_DAYS"],
-    message:
-      `${days} ${days === 1 ? "day" : "days"} (${days * 24} h) is shorter than WEBHOOK_RETRY_SCHEDULE, which takes ` +
-      `${formatHours(scheduleMs(schedule))}, with jitter up to ${formatHours(longestScheduleMs(schedule))}. ` +
-      `Set RETENTION_DAYS to at least ${neededDays}, or shorten WEBHOOK_RETRY_SCHEDULE`,
-  });
-});
-
-function checkSso(env: Partial<z.output<z.ZodObject<typeof settings>>>, context: z.RefinementCtx): void {
-  const names = ["OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"] as const;
-  const missing = names.filter((name) => env[name] === undefined);
   const refuse = (name: string, message: string) =>
     context.addIssue({ code: "custom", path: [name], message });
-  if (missing.length > 0 && missing.length < names.length)
+  const oidcNames = ["OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"] as const;
+  const missing = oidcNames.filter((name) => env[name] === undefined);
+  if (missing.length > 0 && missing.length < oidcNames.length)
     for (const name of missing) refuse(name, "Is missing: the other OIDC settings need it");
-  // Operators could not sign in.
   if (env.SSO_ONLY !== "none" && missing.length > 0)
     refuse("SSO_ONLY", "Needs OIDC_ISSUER: operators could not sign in");
-}
+  // No delivery may be deleted before its last attempt. A value below 1 has its own error.
+  const neededDays = Math.ceil(longestScheduleMs(env.WEBHOOK_RETRY_SCHEDULE) / DAY_MS);
+  if (env.RETENTION_DAYS >= 1 && env.RETENTION_DAYS < neededDays)
+    refuse(
+      "RETENTION_DAYS",
+      `Must be at least ${neededDays} for this WEBHOOK_RETRY_SCHEDULE, with jitter. Shorten that, or raise it`,
+    );
+});
 
 export type Env = z.output<typeof envSchema>;
 

@@ -16,7 +16,7 @@ export function decodeCursor<Shape extends z.ZodType>(
   shape: Shape,
   text: string,
 ): z.output<Shape> | null {
-  if (text.length > MAX_LENGTH || !/^[\w-]+$/.test(text)) return null;
+  if (text.length > MAX_LENGTH) return null;
   try {
     const bytes = Buffer.from(text, "base64url");
     // Node's decoder ignores invalid characters; accept only the exact text that we encoded.

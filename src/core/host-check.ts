@@ -3,7 +3,8 @@
  * its own name the address of this server (DNS rebinding), and would read them.
  */
 import type { IncomingMessage } from "node:http";
-import { BlockList, isIP } from "node:net";
+import { isIP } from "node:net";
+import { isLoopback } from "./network.ts";
 
 export interface HostCheckOptions {
   environment: string;
@@ -14,10 +15,6 @@ export interface HostCheckOptions {
   };
 }
 
-const loopback = new BlockList();
-loopback.addSubnet("127.0.0.0", 8, "ipv4");
-loopback.addAddress("::1", "ipv6");
-const LOCAL_NAME = /^(?:.+\.)?localhost$/;
 const WILDCARDS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 /** Monitoring asks for these under any name. */
 const EXEMPT_PATHS = /^\/(?:health\/|metrics$)/;
@@ -31,17 +28,14 @@ export function createHostCheck({
   http: { publicUrl, host: ownHost },
 }: HostCheckOptions): (request: IncomingMessage) => string | null {
   const isAnyRight = publicUrl !== null || environment === "production";
-  return ({ headers: { host }, url = "", httpVersionMinor, rawHeaders }) => {
+  return ({ headersDistinct, url = "", httpVersionMinor }) => {
+    const [host, ...others] = headersDistinct["host"] ?? [];
     if (host === undefined)
       return httpVersionMinor > 0 ? "The request is not valid HTTP: it has no Host" : null;
-    if (countHosts(rawHeaders) > 1) return "The request is not valid HTTP: it has two Host headers";
+    if (others.length > 0) return "The request is not valid HTTP: it has two Host headers";
     if (isAnyRight || EXEMPT_PATHS.test(url) || isOwnName(host, ownHost)) return null;
     return `This server does not answer to ${host.slice(0, 100)}. Use localhost, or set PUBLIC_URL`;
   };
-}
-
-function countHosts(rawHeaders: readonly string[]): number {
-  return rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name)).length;
 }
 
 function isOwnName(host: string, ownHost: string): boolean {
@@ -50,10 +44,4 @@ function isOwnName(host: string, ownHost: string): boolean {
   // An IP address in a URL cannot be rebound.
   const isAnyAddress = WILDCARDS.has(ownHost) && isIP(name) !== 0;
   return isAnyAddress || name === ownHost.toLowerCase() || isLoopback(name);
-}
-
-/** True for a name or an IP address (without brackets) that only this machine can reach. */
-export function isLoopback(name: string): boolean {
-  const version = isIP(name);
-  return version === 0 ? LOCAL_NAME.test(name) : loopback.check(name, version === 4 ? "ipv4" : "ipv6");
 }

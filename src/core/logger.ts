@@ -1,5 +1,5 @@
 /** The logger: one JSON object per line. */
-import { pino, type DestinationStream, type Logger } from "pino";
+import { pino, stdTimeFunctions, type DestinationStream, type Logger } from "pino";
 
 export type { Logger };
 
@@ -11,7 +11,7 @@ export function createLogger(level: string, stream?: DestinationStream, logConte
   const options = {
     level,
     base: null,
-    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
     ...(logContext && { mixin: logContext }),
   };

@@ -1,5 +1,6 @@
 /** E-mail addresses and other text of mail headers, and the settings MAIL_FROM and SMTP_URL. */
 import { z } from "zod";
+import { isLoopback } from "./network.ts";
 
 export interface MailAddress {
   readonly name: string;
@@ -46,11 +47,9 @@ export interface SmtpServer {
   readonly auth?: { readonly user: string; readonly pass: string };
 }
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
-
 /**
  * Parses `smtp://user:password@host:587` or `smtps://…`. Encryption is off for a server on this machine and with `?tls=off`, and
- * required otherwise. Returns null if `text` is not an SMTP URL.
+ * required otherwise. Returns null if `text` is not an SMTP URL, and throws a URIError for a wrong percent-encoding.
  */
 export function parseSmtpUrl(text: string): SmtpServer | null {
   const url = URL.parse(text);
@@ -59,22 +58,15 @@ export function parseSmtpUrl(text: string): SmtpServer | null {
   const secure = url.protocol === "smtps:";
   if (!/^\/?$/.test(pathname + hash)) return null;
   if (search !== "" && (secure || search !== "?tls=off")) return null;
-  const isOff = search !== "" || LOOPBACK.test(hostname);
+  const isOff = search !== "" || isLoopback(hostname);
   return {
     host: hostname.replace(/^\[|\]$/g, ""),
     port: Number(port) || (secure ? 465 : 587),
     secure,
     requireTLS: !secure && !isOff,
     ignoreTLS: !secure && isOff,
-    ...(username !== "" && { auth: { user: decode(username), pass: decode(password) } }),
+    ...(username !== "" && {
+      auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) },
+    }),
   };
-}
-
-/** Returns text with invalid percent-encoding unchanged: a password may contain a single `%`. */
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -35,15 +35,8 @@ const defaultOptions: Readonly<Record<string, string | number>> = {
  * Starts connecting in the background. With `url` null there is no MongoDB. A rejected promise counts as no MongoDB; its
  * creator logs the error. Throws a StartupError if `url` is an invalid string.
  */
-export function openMongo({ url }: { url: string | null | Promise<string | null> }): Mongo {
-  return new Mongo(typeof url === "string" ? createClient(url) : url);
-}
-
-type UrlSource = NamedDatabase | null | Promise<string | null>;
-
-interface NamedDatabase {
-  readonly client: MongoClient;
-  readonly name: string;
+export function openMongo({ url }: { url: string | null | Promise<string> }): Mongo {
+  return new Mongo(typeof url === "string" ? databaseAt(url) : url);
 }
 
 export class Mongo implements AsyncDisposable {
@@ -53,7 +46,7 @@ export class Mongo implements AsyncDisposable {
   #status: MongoStatus = { state: "starting", message: "is starting" };
   #up = Promise.withResolvers<Db>();
 
-  constructor(source: UrlSource) {
+  constructor(source: Db | null | Promise<string>) {
     this.#connecting = this.#connectUntilUp(source);
   }
 
@@ -67,8 +60,11 @@ export class Mongo implements AsyncDisposable {
    * disposed.
    */
   async waitUntilUp(signal?: AbortSignal): Promise<Db> {
-    const abortSignal = signal ? AbortSignal.any([signal, this.#disposed.signal]) : this.#disposed.signal;
-    return await rejectOnAbort(abortSignal, this.#up.promise);
+    const { signal: disposed } = this.#disposed;
+    const anySignal = signal ? AbortSignal.any([signal, disposed]) : disposed;
+    const database = await untilAborted(this.#up.promise, anySignal);
+    anySignal.throwIfAborted();
+    return database as Db;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -84,73 +80,55 @@ export class Mongo implements AsyncDisposable {
     if (this.#client) await withTimeout(this.#client.close(), CLOSE_TIMEOUT_MS).catch(() => undefined);
   }
 
-  async #connectUntilUp(source: UrlSource): Promise<void> {
-    const database = await this.#databaseOf(source);
-    if (database === null || this.#disposed.signal.aborted) return;
+  async #connectUntilUp(source: Db | null | Promise<string>): Promise<void> {
+    const { signal } = this.#disposed;
+    const database = source instanceof Promise ? await this.#databaseOf(source) : source;
+    if (source === null) this.#status = { state: "absent", message: "no MongoDB is configured" };
+    if (database === null || signal.aborted) return;
     this.#client = database.client;
-    const startFollowing = this.#followTopology(database);
-    while (!this.#disposed.signal.aborted) {
+    for (;;) {
       const failure = await connect(database.client);
-      if (failure === null) {
-        startFollowing();
-        return;
-      }
+      if (failure === null) break;
       this.#status = { state: "down", message: failure };
-      await pause(RETRY_DELAY_MS, undefined, { signal: this.#disposed.signal }).catch(() => undefined);
+      await pause(RETRY_DELAY_MS, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
     }
+    this.#follow(database, true);
+    database.client.on("topologyDescriptionChanged", ({ newDescription }) =>
+      this.#follow(
+        database,
+        [...newDescription.servers.values()].some((server) => server.isWritable),
+      ),
+    );
   }
 
-  /** Returns null, and sets the status, if there is no MongoDB. */
-  async #databaseOf(source: UrlSource): Promise<NamedDatabase | null> {
-    if (source !== null && "client" in source) return source;
+  /** Returns null, and sets the status, if there is no MongoDB. Disposing does not wait for the URL. */
+  async #databaseOf(source: Promise<string>): Promise<Db | null> {
     try {
-      // Disposing must not wait for the URL.
-      const url = await rejectOnAbort(this.#disposed.signal, Promise.resolve(source));
-      if (url !== null) return createClient(url);
-      this.#status = { state: "absent", message: "no MongoDB is configured" };
+      const url = await untilAborted(source, this.#disposed.signal);
+      return url === undefined ? null : databaseAt(url);
     } catch {
       this.#status = { state: "absent", message: "could not be started" };
+      return null;
     }
-    return null;
   }
 
-  /**
-   * Sets the status from the driver's view of the servers, across outages. Events count only once the returned function was
-   * called, because a writable server may still reject our credentials.
-   */
-  #followTopology({ client, name }: NamedDatabase): () => void {
-    let isAccepted = false;
-    let isWritable = false;
-    const updateStatus = (): void => {
-      if (!isAccepted || isWritable === (this.#status.state === "up")) return;
-      if (isWritable) {
-        this.#status = { state: "up", message: null };
-        this.#up.resolve(client.db(name));
-      } else {
-        this.#status = { state: "down", message: UNREACHABLE };
-        this.#up = Promise.withResolvers();
-      }
-    };
-    client.on("topologyDescriptionChanged", ({ newDescription }) => {
-      isWritable = [...newDescription.servers.values()].some((server) => server.isWritable);
-      updateStatus();
-    });
-    return () => {
-      isAccepted = true;
-      updateStatus();
-    };
+  #follow(database: Db, isWritable: boolean): void {
+    if (isWritable === (this.#status.state === "up")) return;
+    this.#status = isWritable ? { state: "up", message: null } : { state: "down", message: UNREACHABLE };
+    if (isWritable) this.#up.resolve(database);
+    else this.#up = Promise.withResolvers();
   }
 }
 
-function createClient(url: string): NamedDatabase {
+function databaseAt(url: string): Db {
   const lowerCaseUrl = url.toLowerCase();
   const missingOptions = Object.entries(defaultOptions).filter(
     ([name]) => !lowerCaseUrl.includes(`${name.toLowerCase()}=`),
   );
-  const [, name] = /^[^:]+:\/\/[^/]+\/([^?]+)/.exec(url) ?? [];
+  const [, name = DATABASE_NAME] = /^[^:]+:\/\/[^/]+\/([^?]+)/.exec(url) ?? [];
   try {
-    const client = new MongoClient(url, Object.fromEntries(missingOptions));
-    return { client, name: name === undefined ? DATABASE_NAME : decodeURIComponent(name) };
+    return new MongoClient(url, Object.fromEntries(missingOptions)).db(decodeURIComponent(name));
   } catch (error) {
     throw new StartupError(
       `MONGODB_URL is invalid: ${error instanceof Error ? error.message : "unknown"}.`,
@@ -171,11 +149,4 @@ async function connect(client: MongoClient): Promise<string | null> {
     const isAnswering = [...(error.reason?.servers.values() ?? [])].some(({ error: failure }) => !failure);
     return isAnswering ? "has no writable server" : UNREACHABLE;
   }
-}
-
-async function rejectOnAbort<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  signal.throwIfAborted();
-  return await untilAborted(work, signal, (): never => {
-    throw signal.reason;
-  });
 }

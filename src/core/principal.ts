@@ -42,18 +42,13 @@ export type Principal = OrganizationPrincipal | OperatorPrincipal;
  * Returns the UUID of a principal's partner: a live organisation, together with its test organisations. Members and the audit log
  * belong to it, and so do limits and shares. Null for operators.
  */
-export function partnerOf(principal: {
-  organizationId: string;
-  liveOrganizationId?: string | undefined;
-}): string;
-export function partnerOf(principal: Principal): string | null;
-export function partnerOf({
+export function partnerOf<Id extends string | null>({
   organizationId,
   liveOrganizationId,
 }: {
-  organizationId: string | null;
+  organizationId: Id;
   liveOrganizationId?: string | undefined;
-}): string | null {
+}): string | Id {
   return liveOrganizationId ?? organizationId;
 }
 

@@ -7,8 +7,9 @@ import { startIntervalTask } from "./concurrency/interval-task.ts";
 import { untilAborted, withTimeout } from "./concurrency/timeout.ts";
 import { AppError } from "./errors.ts";
 import type { Logger } from "./logger.ts";
-import type { Database, DatabaseOptions, Queryable } from "./postgres/database.ts";
+import type { Database, Queryable } from "./postgres/database.ts";
 import { isCancelled } from "./postgres/errors.ts";
+import type { DatabaseOptions } from "./postgres/orm-options.ts";
 import { sql, type Sql } from "./postgres/sql.ts";
 import type { Principal } from "./principal.ts";
 
@@ -34,7 +35,7 @@ export type CreateReader = (
 ) => Queryable;
 
 export interface Replicas extends AsyncDisposable {
-  readonly all: readonly Pick<Replica, "name" | "problem" | "isUsable">[];
+  readonly all: readonly Pick<Replica, "name" | "problem">[];
   /** Opens a pool to each replica, with these PostgreSQL settings in addition to the default ones. */
   connect(session?: DatabaseOptions["session"]): Promise<CreateReader>;
 }
@@ -52,74 +53,69 @@ const POSITION = sql`select is_standby as "isStandby", system_identifier::text a
   pg_wal_lsn_diff(case when is_standby then pg_last_wal_replay_lsn() else pg_current_wal_flush_lsn() end, '0/0')::float8 as position
   from pg_is_in_recovery() is_standby, pg_control_system()`;
 
-class Replica {
+interface Replica {
   readonly name: string;
   readonly url: string;
   /** A separate pool: a busy one would delay the polls. */
   readonly poller: Database;
   /** Why it is left out, or null. */
-  problem: string | null = "unprobed";
+  problem: string | null;
   /** It has everything that the primary had at this time of the monotonic clock. */
-  currentAtMs = -Infinity;
+  currentAtMs: number;
   /** Aborted while there is a problem. */
-  leftOut = new AbortController();
+  leftOut: AbortController;
+}
 
-  constructor(name: string, url: string, poller: Database) {
-    this.name = name;
-    this.url = url;
-    this.poller = poller;
-  }
-
-  get lagMs(): number {
-    return performance.now() - this.currentAtMs;
-  }
-
-  get isUsable(): boolean {
-    return this.problem === null && this.lagMs <= MAX_LAG_MS;
-  }
+function lagMsOf({ currentAtMs }: Replica): number {
+  return performance.now() - currentAtMs;
 }
 
 /** Polls the primary and each replica once, then every 250 ms. Never fails because a server is unreachable. */
 export async function openReplicas(options: ReplicasOptions): Promise<Replicas> {
   const { urls, primary, poolSize, newestChange, logger, registry } = options;
-  await using opened = new AsyncDisposableStack();
+  const opened = new AsyncDisposableStack();
   const openPool = async (settings: Parameters<Database["openPool"]>[0]): Promise<Database> =>
     opened.use(await primary.openPool(settings));
-  const poller = await openPool({ poolSize: 1 });
+  const primaryPoller = await openPool({ poolSize: 1 });
   const replicas = await Promise.all(
-    urls.map(
-      async (url, index) => new Replica(`replica_${index + 1}`, url, await openPool({ url, poolSize: 1 })),
-    ),
+    urls.map(async (url, index): Promise<Replica> => {
+      const poller = await openPool({ url, poolSize: 1 });
+      const state = { problem: "unprobed", currentAtMs: -Infinity, leftOut: new AbortController() };
+      return { name: `replica_${index + 1}`, url, poller, ...state };
+    }),
   );
   const samples: { position: number; atMs: number }[] = [];
-  const poll = (): Promise<void> => pollOnce(poller, replicas, samples, logger);
+  const poll = (): Promise<void> => pollOnce(primaryPoller, replicas, samples, logger);
   await poll();
-  const countQuery = registerMetrics(registry, replicas);
-  const task = startIntervalTask("poll replicas", POLL_INTERVAL_MS, logger, poll);
-  const resources = opened.move();
-  resources.use(task);
+  opened.use(startIntervalTask("poll replicas", POLL_INTERVAL_MS, logger, poll));
+  const readQueries = registerMetrics(registry, replicas);
   return {
     all: replicas,
     async connect(session = {}) {
-      const pools = new Map<Replica, Database>();
-      for (const replica of replicas)
-        pools.set(replica, resources.use(await primary.openPool({ url: replica.url, poolSize, session })));
+      const pools = await Promise.all(replicas.map(({ url }) => openPool({ url, poolSize, session })));
+      /** Returns null if the primary has to answer. */
       const query = async <Row>(
         statement: Sql,
         organizationId: string,
         signal: AbortSignal | undefined,
       ): Promise<Row[] | null> => {
-        const usable = replicas.filter(({ isUsable }) => isUsable);
+        const usable = replicas.filter((one) => one.problem === null && lagMsOf(one) <= MAX_LAG_MS);
         const replica = usable[Math.floor(Math.random() * usable.length)];
-        if (!replica) return countQuery("primary", "no_replica");
-        const database = pools.get(replica) as Database;
+        if (!replica) {
+          readQueries.inc({ server: "primary", reason: "no_replica" });
+          return null;
+        }
+        const pool = pools[replicas.indexOf(replica)] as Database;
         const [newest, result] = await Promise.all([
           newestChange(organizationId),
-          queryReplica<Row>(replica, signal ? database.withSignal(signal) : database, statement, signal),
+          queryReplica<Row>(replica, pool, statement, signal),
         ]);
-        if (!result || newest >= result.horizon) return countQuery("primary", result ? "changed" : "failed");
-        countQuery(replica.name, "current");
-        return result.rows;
+        if (result && newest < result.horizon) {
+          readQueries.inc({ server: replica.name, reason: "current" });
+          return result.rows;
+        }
+        readQueries.inc({ server: "primary", reason: result ? "changed" : "failed" });
+        return null;
       };
       return (fallback, { organizationId }, signal) =>
         organizationId === null
@@ -130,7 +126,7 @@ export async function openReplicas(options: ReplicasOptions): Promise<Replicas> 
                 (await fallback.query<Row>(statement)),
             };
     },
-    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
 
@@ -150,7 +146,7 @@ async function pollOnce(
     const found = positions[index] ?? null;
     const sample = samples.findLast(({ position }) => found !== null && position <= found.position);
     replica.currentAtMs = sample?.atMs ?? -Infinity;
-    const problem = problemOf(found, newest) ?? (replica.lagMs > MAX_LAG_MS ? BEHIND : null);
+    const problem = problemOf(found, newest) ?? (lagMsOf(replica) > MAX_LAG_MS ? BEHIND : null);
     if (problem === replica.problem) continue;
     replica.problem = problem;
     const { name } = replica;
@@ -179,16 +175,14 @@ function problemOf(found: Position | null, primary: Position | null): string | n
   return found.position > primary.position ? "diverged" : null;
 }
 
-/** Counts a statement by the server that answered, and why. Returns null. */
-type CountQuery = (server: string, reason: "current" | "changed" | "failed" | "no_replica") => null;
-
 /** Returns null if the statement fails, or once the replica is left out: waiting longer could take forever. */
 async function queryReplica<Row>(
   { leftOut }: Replica,
-  database: Queryable,
+  pool: Database,
   statement: Sql,
   signal: AbortSignal | undefined,
 ): Promise<SnapshotRows<Row> | null> {
+  const database = signal ? pool.withSignal(signal) : pool;
   try {
     const rows = await untilAborted(database.query<object>(withHorizon(statement)), leftOut.signal);
     return rows ? parseRows<Row>(rows) : null;
@@ -225,7 +219,7 @@ export function parseRows<Row>(rows: readonly object[]): SnapshotRows<Row> | nul
   };
 }
 
-function registerMetrics(registry: Registry, replicas: readonly Replica[]): CountQuery {
+function registerMetrics(registry: Registry, replicas: readonly Replica[]) {
   const registers = [registry];
   const up = new Gauge({
     name: "waymark_replica_up",
@@ -243,18 +237,15 @@ function registerMetrics(registry: Registry, replicas: readonly Replica[]): Coun
     registers,
     collect() {
       lag.reset();
-      for (const { name, lagMs } of replicas)
-        if (Number.isFinite(lagMs)) lag.set({ replica: name }, lagMs / 1_000);
+      for (const replica of replicas)
+        if (Number.isFinite(replica.currentAtMs))
+          lag.set({ replica: replica.name }, lagMsOf(replica) / 1_000);
     },
   });
-  const readQueries = new Counter({
+  return new Counter({
     name: "waymark_read_queries_total",
     help: "Statements of lists and aggregates by the server that answered and the reason: current (a replica was up to date), or the primary because the replica lacked a recent change (changed), failed (failed), or no replica was usable (no_replica)",
     labelNames: ["server", "reason"] as const,
     registers,
   });
-  return (server, reason) => {
-    readQueries.inc({ server, reason });
-    return null;
-  };
 }

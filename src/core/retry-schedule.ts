@@ -12,36 +12,14 @@ export type RetrySchedule = readonly number[];
 
 export const DEFAULT_SCHEDULE_TEXT = "0s,5s,5m,30m,2h,5h,10h,14h,20h,24h";
 
-/** Returns the time from the first attempt to the last with maximum jitter. */
+/** Returns the time from the first attempt to the last, with the longest jitter. */
 export function longestScheduleMs(schedule: RetrySchedule): number {
-  return scheduleMs(schedule) * (1 + JITTER);
+  return schedule.reduce((sum, delayMs) => sum + delayMs, 0) * (1 + JITTER);
 }
 
-/** Returns the time from the first attempt to the last without jitter. */
-export function scheduleMs(schedule: RetrySchedule): number {
-  return schedule.reduce((sum, delayMs) => sum + delayMs, 0);
-}
-
-export type ParsedSchedule = { schedule: RetrySchedule } | { problem: string };
-
-/** Parses a list such as `0s,5s,5m,30m,2h`. On error, `problem` is a sentence that ends with an example. */
-export function parseSchedule(text: string): ParsedSchedule {
-  const parts = text.split(",").map((part) => part.trim());
-  if (parts.length > MAX_ATTEMPTS) return problem(`At most ${MAX_ATTEMPTS} attempts, not ${parts.length}`);
-  const schedule: number[] = [];
-  for (const [index, part] of parts.entries()) {
-    const delayMs = parseDuration(part);
-    if (delayMs === null)
-      return problem(`Delay ${index + 1}, "${part}", is not a whole number and a unit (ms, s, m, h or d)`);
-    if (delayMs > MAX_DELAY_MS) return problem(`Delay ${index + 1}, "${part}", is longer than 30 days`);
-    schedule.push(delayMs);
-  }
-  if (schedule[0] !== 0) return problem("The first delay must be 0s");
-  return { schedule };
-}
-
-function problem(reason: string): ParsedSchedule {
-  return {
-    problem: `${reason}. Write the delay before each attempt, the first 0s: ${DEFAULT_SCHEDULE_TEXT}`,
-  };
+/** Parses a list such as `0s,5s,5m,30m,2h`. Returns null if a delay is invalid, or the first is not 0s. */
+export function parseSchedule(text: string): RetrySchedule | null {
+  const delays = text.split(",").map((part) => parseDuration(part.trim()));
+  const isValid = delays.every((delayMs) => delayMs !== null && delayMs <= MAX_DELAY_MS);
+  return isValid && delays[0] === 0 && delays.length <= MAX_ATTEMPTS ? (delays as number[]) : null;
 }

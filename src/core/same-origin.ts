@@ -3,6 +3,8 @@
  * page's origin in a header that scripts cannot change.
  */
 
+import { isLoopback } from "./network.ts";
+
 /** Header values by lower-case name, as in Node's `IncomingMessage`. */
 export type OriginHeaders = Readonly<Record<string, string | string[] | undefined>> & {
   readonly cookie?: string | undefined;
@@ -27,7 +29,5 @@ export function isSameOrigin(headers: OriginHeaders, publicUrl: string | null): 
 export function supportsSecureCookies({ origin }: OriginHeaders): boolean {
   if (typeof origin !== "string" || !URL.canParse(origin)) return true;
   const { protocol, hostname } = new URL(origin);
-  return protocol === "https:" || LOOPBACK_HOST.test(hostname);
+  return protocol === "https:" || isLoopback(hostname);
 }
-
-const LOOPBACK_HOST = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;

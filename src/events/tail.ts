@@ -87,7 +87,7 @@ export class EventTail implements AsyncDisposable {
 
   constructor(deps: EventTailDeps) {
     this.#deps = deps;
-    this.#newestPosition = singleFlight(() => newestPosition(deps.database), { ttlMs: 0 });
+    this.#newestPosition = singleFlight(() => newestPosition(deps.database));
   }
 
   /**

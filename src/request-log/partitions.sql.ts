@@ -16,7 +16,6 @@ const DAYS_AHEAD = 7;
 export const dailyPartitions: PartitionScheme = {
   parents: ["request_log"],
   rangeAt: dailyRangeOf,
-  suffix: /_(\d{8})$/,
   // "warl"
   lockKey: 0x7761726c,
 };

@@ -45,7 +45,7 @@ const CURSOR = "requests";
 
 export const requestLogCursor: ListCursor<RequestLogEntryView> = {
   encode: ({ requestId }) => encodeCursor(CURSOR, [fromTypedId("req", requestId)]),
-  // Request ids are ULIDs stored as uuids, so they have no UUID version.
+  // Request ids of earlier releases are ULIDs stored as uuids, which have no UUID version.
   decode: (text) => decodeCursor(CURSOR, z.tuple([z.guid()]), text)?.[0] ?? null,
 };
 

@@ -110,7 +110,7 @@ export class RequestLog implements AsyncDisposable {
   }
 
   /** Writes buffered entries. Resolves when they are written or PostgreSQL is unavailable. */
-  readonly flush = singleFlight(() => this.#write(), { ttlMs: 0 });
+  readonly flush = singleFlight(() => this.#write());
 
   /** Newest first. Throws BadRequestException for operators without a request ID: they may only look up single requests. */
   async list(reader: RequestLogReader, request: RequestLogListOptions, on: Queryable = this.#deps.database) {

@@ -30,7 +30,6 @@ export class TaskRepository extends MongoJobRepository {
       new Set(
         await this.collection.distinct("name", { name: { $gte: "" }, nextRunAt: { $lte: this.#scanAt } }),
       ),
-    { ttlMs: 0 },
   );
 
   constructor(deps: TaskRepositoryDeps) {

@@ -57,8 +57,7 @@ describe("the pages on webhooks", () => {
   });
 
   it("have the times of the default schedule", () => {
-    const parsed = parseSchedule(DEFAULT_SCHEDULE_TEXT);
-    const schedule = "schedule" in parsed ? parsed.schedule : [];
+    const schedule = parseSchedule(DEFAULT_SCHEDULE_TEXT) ?? [];
     let sinceMs = 0;
     const rows = schedule.map((delayMs, index) => {
       sinceMs += delayMs;

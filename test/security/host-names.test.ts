@@ -70,7 +70,7 @@ it("refuses two Host headers", async () => {
 
 const refuses = (host: string, env: Record<string, string>): boolean => {
   const check = createHostCheck(toConfig(readEnv(env)));
-  const request = { headers: { host }, url: "/", httpVersionMinor: 1, rawHeaders: ["Host", host] };
+  const request = { headersDistinct: { host: [host] }, url: "/", httpVersionMinor: 1 };
   return check(request as unknown as Parameters<typeof check>[0]) !== null;
 };
 

@@ -24,7 +24,7 @@ const CHECK_TIMEOUT_MS = 2_000;
 const CHECK_TTL_MS = 250;
 
 export function postgresDependency(database: Pingable): Dependency {
-  const check = singleFlight(() => checkPostgres(database), { ttlMs: CHECK_TTL_MS });
+  const check = singleFlight(() => checkPostgres(database), CHECK_TTL_MS);
   return { name: "postgres", isRequired: true, check };
 }
 

@@ -40,7 +40,7 @@ export function opsRoutes({ config, dependencies, metrics, stopping }: OpsServic
 
 /** Concurrent requests share one collection. */
 function createCollector(registry: Registry): () => Promise<string> {
-  return singleFlight(() => registry.metrics(), { ttlMs: 0 });
+  return singleFlight(() => registry.metrics());
 }
 
 function sendMetrics(registry: Registry): RequestHandler {

@@ -9,26 +9,18 @@ const MAX_PENDING = 1_000;
 export function createBackgroundQueue(logger: Logger) {
   let pendingCount = 0;
   let lastRun: Promise<void> = Promise.resolve();
-
-  const perform = async (name: string, work: () => Promise<void>): Promise<void> => {
-    try {
-      await work();
-    } catch (error) {
-      logger.error({ work: name, err: serializeError(error) }, "background work failed");
-    } finally {
-      pendingCount -= 1;
-    }
-  };
-
   return {
     /** Queues `work`; errors are logged. Throws ServiceUnavailableException if 1,000 entries are pending. */
     run(name: string, work: () => Promise<void>): void {
       if (pendingCount >= MAX_PENDING) throw unavailable("The server is overloaded. Try again shortly.", 5);
       pendingCount += 1;
-      lastRun = lastRun.then(() => perform(name, work));
+      lastRun = lastRun
+        .then(work)
+        .catch((error: unknown) =>
+          logger.error({ work: name, err: serializeError(error) }, "background work failed"),
+        )
+        .finally(() => (pendingCount -= 1));
     },
-    /** Resolves when the work queued so far is done. */
-    onIdle: (): Promise<void> => lastRun,
     [Symbol.asyncDispose]: (): Promise<void> => lastRun,
   };
 }

@@ -1,31 +1,18 @@
 /** Shares an asynchronous call among concurrent callers, and can cache its result for a while. */
 
-export interface SingleFlightOptions {
-  /** How long a result is cached. With 0, only callers that arrive while the call is in flight share it. */
-  ttlMs: number;
-  nowMs?: () => number;
-}
-
-/** Returns a function that calls `load` at most once at a time. All waiting callers share an error, which is not cached. */
-export function singleFlight<T>(
-  load: () => Promise<T>,
-  { ttlMs, nowMs = () => performance.now() }: SingleFlightOptions,
-): () => Promise<T> {
-  let inFlight: Promise<T> | null = null;
+/**
+ * Returns a function that calls `load` at most once at a time, and caches its result for `ttlMs`. All waiting callers share an error,
+ * which is not cached.
+ */
+export function singleFlight<T>(load: () => Promise<T>, ttlMs = 0): () => Promise<T> {
   let cached: { result: T; expiresAtMs: number } | null = null;
-
-  const refresh = async (): Promise<T> => {
+  const refresh = singleFlightByKey(async () => {
     const result = await load();
-    cached = { result, expiresAtMs: nowMs() + ttlMs };
+    cached = { result, expiresAtMs: performance.now() + ttlMs };
     return result;
-  };
-
-  return () => {
-    if (cached && nowMs() < cached.expiresAtMs) return Promise.resolve(cached.result);
-    return (inFlight ??= refresh().finally(() => {
-      inFlight = null;
-    }));
-  };
+  });
+  return () =>
+    cached && performance.now() < cached.expiresAtMs ? Promise.resolve(cached.result) : refresh(null);
 }
 
 /** Returns a function that calls `load` at most once at a time for each key. Nothing is cached. */

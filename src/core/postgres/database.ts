@@ -5,22 +5,9 @@ import { runAbortable } from "./query-cancellation.ts";
 import { bindEntityManager } from "./entity-manager-connection.ts";
 import { translateDatabaseError } from "./errors.ts";
 import { unavailable } from "../errors.ts";
-import { ormOptions, STATEMENT_TIMEOUT_MS, type OrmOptions } from "./orm-options.ts";
+import { ormOptions, STATEMENT_TIMEOUT_MS, type DatabaseOptions } from "./orm-options.ts";
 import { createSqlRunner, sql, type Sql } from "./sql.ts";
-import {
-  begin,
-  beginWithLock,
-  runTransaction,
-  type Outcome,
-  type Transaction,
-  type TransactionHost,
-} from "./transaction.ts";
-import { traceConnection } from "../tracing/tracing.ts";
-
-export interface DatabaseOptions extends OrmOptions {
-  /** Longer transactions are rolled back. Default: `TRANSACTION_LIMIT_MS`. */
-  transactionLimitMs?: number;
-}
+import { Transaction, type Outcome, type TransactionHost } from "./transaction.ts";
 
 /** Runs SQL on the pool or in a transaction. */
 export interface Queryable {
@@ -36,18 +23,12 @@ export interface Reader extends Queryable {
   em(): EntityManager;
 }
 
-/**
- * Clients that poll by `updated_at` overlap their polls by 60 s. Changes are visible by then: a commit is sent within 30 s,
- * and PostgreSQL ends a transaction that is idle for another 30 s.
- */
-const TRANSACTION_LIMIT_MS = 30_000;
 /** A connection counts as dead if PostgreSQL has not cancelled its statement 2 s after the statement's timeout. */
 const STALL_LIMIT_MS = STATEMENT_TIMEOUT_MS + 2_000;
 const STALL_CHECK_INTERVAL_MS = 1_000;
 /** Maximum waiting requests per connection of the pool; further requests get a 503 immediately. */
 const MAX_WAITING_PER_CONNECTION = 20;
 
-/** Opens a pool of at most `poolSize` connections. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const orm = await MikroORM.init(ormOptions(options));
   const pool = await orm.em.getConnection().getNativeClient();
@@ -67,30 +48,24 @@ export class Database implements Reader, AsyncDisposable {
   readonly #options: DatabaseOptions;
   readonly #pool: Pool;
   readonly #run = createSqlRunner();
-  readonly #maxWaiting: number;
   readonly #transactionHost: TransactionHost;
   /** The time of the last statement of each connection in use. */
   readonly #lastActiveAtMs = new Map<PoolClient, number>();
   readonly #stallCheck: NodeJS.Timeout;
 
   constructor(orm: MikroORM, connections: Connections, options: DatabaseOptions) {
-    const { poolSize, transactionLimitMs } = options;
-    const { pool } = connections;
     this.#orm = orm;
     this.#connections = connections;
     this.#options = options;
-    this.#pool = pool;
-    this.#maxWaiting = poolSize * MAX_WAITING_PER_CONNECTION;
+    this.#pool = connections.pool;
     this.#transactionHost = {
       run: this.#run,
       connect: () => this.#connect(),
       em: () => orm.em.fork(),
       touch: (client) => this.#touch(client),
-      transactionLimitMs: transactionLimitMs ?? TRANSACTION_LIMIT_MS,
     };
-    pool.on("connect", traceConnection);
-    pool.on("acquire", (client) => this.#touch(client));
-    pool.on("release", (_error, client) => this.#lastActiveAtMs.delete(client));
+    this.#pool.on("acquire", (client) => this.#touch(client));
+    this.#pool.on("release", (_error, client) => this.#lastActiveAtMs.delete(client));
     this.#stallCheck = setInterval(() => this.#closeStalled(), STALL_CHECK_INTERVAL_MS).unref();
   }
 
@@ -149,18 +124,12 @@ export class Database implements Reader, AsyncDisposable {
    * Throws ServiceUnavailableException and rolls back if the transaction exceeds its time limit.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, outcome?: Outcome<T>): Promise<T> {
-    return runTransaction(this.#transactionHost, begin, work, outcome) as Promise<T>;
+    return Transaction.run(this.#transactionHost, work, outcome) as Promise<T>;
   }
 
-  /**
-   * Runs `work` in a transaction of a new entity manager, and flushes and commits it. `tx` runs SQL in the same transaction.
-   * Time limit and outcome as for `transaction`.
-   */
-  transactional<T>(
-    work: (em: EntityManager, tx: Transaction) => Promise<T>,
-    outcome?: Outcome<T>,
-  ): Promise<T> {
-    return this.transaction((tx) => work(tx.em(), tx), outcome);
+  /** Runs `work` in a transaction of a new entity manager, and flushes and commits it. `tx` runs SQL in the same transaction. */
+  transactional<T>(work: (em: EntityManager, tx: Transaction) => Promise<T>): Promise<T> {
+    return this.transaction((tx) => work(tx.em(), tx));
   }
 
   /** Runs `work` in `tx`, which its caller commits, or without one in a new transaction as `transactional` does. */
@@ -180,12 +149,10 @@ export class Database implements Reader, AsyncDisposable {
     work: (tx: Transaction) => Promise<T>,
     outcome?: Outcome<T>,
   ): Promise<T | null> {
-    return runTransaction(this.#transactionHost, (client) => beginWithLock(client, lock), work, outcome);
+    return Transaction.run(this.#transactionHost, work, outcome, lock);
   }
 
-  /**
-   * Returns this pool for libraries that run their own SQL through `pg.Pool`. Rows have `pg`'s default types: times as Dates.
-   */
+  /** Returns this pool for libraries that run their own SQL through `pg.Pool`. Rows have `pg`'s default types: times as Dates. */
   asPgPool() {
     return {
       connect: async () => {
@@ -222,7 +189,7 @@ export class Database implements Reader, AsyncDisposable {
   }
 
   #rejectIfOverloaded(): void {
-    if (this.#pool.waitingCount > this.#maxWaiting)
+    if (this.#pool.waitingCount > this.#options.poolSize * MAX_WAITING_PER_CONNECTION)
       throw unavailable("The server is overloaded. Try again shortly.", 1);
   }
 

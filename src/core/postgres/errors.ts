@@ -1,15 +1,8 @@
 /** Classifies errors of PostgreSQL and its connections, and translates them for callers. */
 import { AppError, unavailable } from "../errors.ts";
 
-/** Node's codes for a connection that could not be opened or was lost, or for a process without a free descriptor, memory or port. */
-const CONNECTION_CODES = new Set(
-  (
-    "ECONNREFUSED ECONNRESET ECONNABORTED ENOTFOUND EAI_AGAIN EPIPE ETIMEDOUT EHOSTUNREACH ENETUNREACH ENETDOWN " +
-    "EMFILE ENFILE ENOBUFS EADDRNOTAVAIL"
-  ).split(" "),
-);
-/** Codes for a Unix socket whose server is gone. On other system calls they mean something else. */
-const SOCKET_CODES = new Set(["ENOENT", "EACCES"]);
+/** Node's system calls of a connection that could not be opened or was lost. */
+const CONNECTION_CALLS = new Set(["connect", "getaddrinfo", "read", "write"]);
 /**
  * SQLSTATEs, in order: shut down by an administrator, crash, starting up, database dropped, idle session timeout, too many
  * connections, statement cancelled, read-only after a failover, idle or overlong transaction, database does not exist.
@@ -23,7 +16,7 @@ const UNAVAILABLE_CLASSES = new Set(["08", "28"]);
 const RESOURCE_CLASSES = new Set(["53", "58"]);
 const CONTENTION_STATES = new Set(["40001", "40P01", "55P03"]);
 const UNAVAILABLE_MESSAGES =
-  /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|connection is not queryable|not queryable/i;
+  /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable/i;
 
 /** True if the connection failed rather than the statement, so that the connection must not be reused. */
 export function isConnectionError(error: unknown): boolean {
@@ -34,17 +27,13 @@ export function isConnectionError(error: unknown): boolean {
       ? error.errors.some(isConnectionError)
       : UNAVAILABLE_MESSAGES.test(error.message);
   const { syscall } = error as NodeJS.ErrnoException;
-  return (
-    (syscall === "connect" && SOCKET_CODES.has(code)) ||
-    CONNECTION_CODES.has(code) ||
-    UNAVAILABLE_STATES.has(code) ||
-    UNAVAILABLE_CLASSES.has(stateClass(error))
-  );
+  if (syscall !== undefined) return CONNECTION_CALLS.has(syscall);
+  return UNAVAILABLE_STATES.has(code) || UNAVAILABLE_CLASSES.has(stateClass(error));
 }
 
 /** True if PostgreSQL cancelled the statement, because of its timeout or at our request. */
 export function isCancelled(error: unknown): boolean {
-  return errorCode(error) === "57014";
+  return hasSqlState(error, "57014");
 }
 
 /**

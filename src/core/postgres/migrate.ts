@@ -2,17 +2,15 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { MikroORM, type EntityManager, type MigrationsOptions } from "@mikro-orm/postgresql";
 import type { Pool, PoolClient } from "pg";
-import type { DatabaseOptions, Reader } from "./database.ts";
+import type { Reader } from "./database.ts";
 import { bindEntityManager } from "./entity-manager-connection.ts";
-import { ormOptions } from "./orm-options.ts";
+import { ormOptions, type DatabaseOptions } from "./orm-options.ts";
 import { toUnavailable, isContentionError, isConnectionError, isAuthError } from "./errors.ts";
 import { StartupError } from "../errors.ts";
 import { raw, type Sql } from "./sql.ts";
 
 /** The advisory lock that only one migrating process can hold ("wamk"). */
 const MIGRATION_LOCK = 0x77616d6b;
-/** No statement timeout: an index on a large table can take hours. */
-const NO_TIMEOUT = 0;
 /** While a migration waits for a table lock, all later statements on that table wait behind it. */
 const LOCK_TIMEOUT_MS = 2_000;
 const LOCK_POLL_INTERVAL_MS = 200;
@@ -20,8 +18,6 @@ const LOCK_POLL_INTERVAL_MS = 200;
 const RETRY_DELAY_MS = 3_000;
 /** About five minutes, with each attempt's lock timeout and the delay after it. */
 const MAX_ATTEMPTS = 60;
-
-type MigratorApi = Pick<MikroORM["migrator"], "getPending" | "up">;
 
 /** A connection that holds the migration lock. */
 export interface LockedConnection extends Reader {
@@ -37,9 +33,6 @@ export interface MigrationHooks {
   readonly migrationsList?: NonNullable<MigrationsOptions["migrationsList"]>;
 }
 
-const TABLE_LOCKED_MESSAGE =
-  "A migration waits for a table that is in use; it tries again every few seconds.";
-
 /**
  * Applies pending migrations and returns their names. Waits while another process migrates. Throws a StartupError if the
  * database is unusable, or a table stays in use for minutes. Migrations of a later version are allowed in the database.
@@ -48,8 +41,9 @@ export async function migrateDatabase(
   options: DatabaseOptions,
   { afterMigrate, onLockWait, migrationsList }: MigrationHooks = {},
 ): Promise<string[]> {
-  const session = { ...options.session, lock_timeout: String(LOCK_TIMEOUT_MS) };
-  const settings = ormOptions({ ...options, session, poolSize: 2 }, NO_TIMEOUT);
+  // No statement timeout: an index on a large table can take hours.
+  const session = { ...options.session, statement_timeout: "0", lock_timeout: String(LOCK_TIMEOUT_MS) };
+  const settings = ormOptions({ ...options, session, poolSize: 2 });
   const migrations = { ...settings.migrations, ...(migrationsList && { migrationsList }) };
   const orm = await MikroORM.init({ ...settings, migrations });
   try {
@@ -87,7 +81,7 @@ async function acquireMigrationLock(client: PoolClient): Promise<void> {
 }
 
 async function applyPending(
-  migrator: MigratorApi,
+  migrator: MikroORM["migrator"],
   onLockWait?: MigrationHooks["onLockWait"],
 ): Promise<string[]> {
   const pending = await migrator.getPending();
@@ -100,7 +94,8 @@ async function applyPending(
       return pending.map(({ name }) => name);
     } catch (error) {
       if (!isContentionError(error) || attempt === MAX_ATTEMPTS) throw error;
-      if (attempt === 1) onLockWait?.(TABLE_LOCKED_MESSAGE);
+      if (attempt === 1)
+        onLockWait?.("A migration waits for a table that is in use; it tries again every few seconds.");
       await pause(RETRY_DELAY_MS);
     }
   }
@@ -130,20 +125,16 @@ function createLockedConnection(client: PoolClient, fork: EntityManager): Locked
 function toStartupError(url: string, error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { host, pathname } = new URL(url);
-  const server = `PostgreSQL at ${host}${pathname}`;
-  const hint = "Correct DATABASE_URL, or leave it empty for the embedded PostgreSQL.";
-  if (isAuthError(error)) return new StartupError(`${server} refuses access: ${error.message}.`, hint, error);
-  if (isConnectionError(error))
-    return new StartupError(`${server} cannot be reached: ${error.message}.`, hint, error);
+  const startupError = (problem: string, hint: string): StartupError =>
+    new StartupError(`PostgreSQL at ${host}${pathname} ${problem}: ${error.message}.`, hint, error);
+  const settingHint = "Correct DATABASE_URL, or leave it empty for the embedded PostgreSQL.";
+  if (isAuthError(error)) return startupError("refuses access", settingHint);
+  if (isConnectionError(error)) return startupError("cannot be reached", settingHint);
   if (isContentionError(error))
-    return new StartupError(
-      `${server}: a table that a migration must change stayed in use: ${error.message}.`,
+    return startupError(
+      "has a table that a migration must change and that stayed in use",
       "End the session that uses it (see pg_stat_activity) and start again. Applied migrations are kept.",
-      error,
     );
   // The server is reachable but lacks a resource, such as disk space.
-  const isResourceError = toUnavailable(error) !== null;
-  return isResourceError
-    ? new StartupError(`${server} cannot migrate: ${error.message}.`, "Fix the cause and start again.", error)
-    : error;
+  return toUnavailable(error) ? startupError("cannot migrate", "Fix the cause and start again.") : error;
 }

@@ -4,7 +4,7 @@ import pg from "pg";
 import type { Queryable } from "./database.ts";
 import type { Logger } from "../logger.ts";
 import { sql } from "./sql.ts";
-import { withTimeout } from "../concurrency/timeout.ts";
+import { untilAborted, withTimeout } from "../concurrency/timeout.ts";
 
 /** NOTIFY takes a payload shorter than 8000 bytes. */
 const MAX_PAYLOAD_BYTES = 7_999;
@@ -26,9 +26,12 @@ export function createNotifier(
     isRunning = true;
     while (isDue) {
       isDue = false;
-      const payload = [...pendingWords].join(",");
+      const words = [...pendingWords].join(",");
       pendingWords = new Set();
-      await notify(database, channel, payload.length > MAX_PAYLOAD_BYTES ? "" : payload);
+      const payload = words.length > MAX_PAYLOAD_BYTES ? "" : words;
+      // The transaction writes nothing, so it need not wait for the disk.
+      const statement = sql`select set_config('synchronous_commit', 'off', true), pg_notify(${channel}, ${payload})`;
+      await database.query(statement).catch(() => undefined);
       if (gapMs > 0) await pause(gapMs);
     }
     isRunning = false;
@@ -46,12 +49,6 @@ export function createNotifier(
  */
 export async function notifyOnCommit(on: Queryable, channel: string): Promise<void> {
   await on.query(sql`select pg_notify(${channel}, '')`);
-}
-
-async function notify(database: Queryable, channel: string, payload: string): Promise<void> {
-  // The transaction writes nothing, so it need not wait for the disk.
-  const statement = sql`select set_config('synchronous_commit', 'off', true), pg_notify(${channel}, ${payload})`;
-  await database.query(statement).catch(() => undefined);
 }
 
 export interface ListenOptions {
@@ -92,11 +89,11 @@ export function listenToChannel(options: ListenOptions): AsyncDisposable {
   };
 }
 
-/** Resolves with the reason when the connection fails, is lost, or `signal` aborts. */
+/** Resolves with the reason when the connection fails or is lost, or without one when `signal` aborts. */
 async function listenUntilLost(
   { url, channel, applicationName, onNotification }: ListenOptions,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<string | undefined> {
   const client = new pg.Client({
     connectionString: url,
     application_name: applicationName,
@@ -108,25 +105,15 @@ async function listenUntilLost(
   client.on("error", (error) => lose(error.message));
   client.on("end", () => lose("the connection ended"));
   client.on("notification", ({ payload = "" }) => onNotification(payload));
-  const stop = (): void => lose("stopped");
   const listen = async (): Promise<void> => {
     await client.connect();
     await client.query(`listen ${pg.escapeIdentifier(channel)}`);
     if (!signal.aborted) onNotification("");
   };
-  signal.addEventListener("abort", stop);
   // Not awaited, because a server that hangs would never answer.
   listen().catch((error: unknown) => lose((error as Error).message));
-  try {
-    return await lost;
-  } finally {
-    signal.removeEventListener("abort", stop);
-    await closeClient(client);
-  }
-}
-
-/** Closes the connection, and destroys it after one second if the server does not answer. */
-async function closeClient(client: pg.Client): Promise<void> {
+  const reason = await untilAborted(lost, signal);
   await withTimeout(client.end(), CLOSE_TIMEOUT_MS).catch(() => undefined);
   client.connection.stream.destroy();
+  return reason;
 }

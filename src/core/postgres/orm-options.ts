@@ -5,7 +5,7 @@ import { defineConfig, type Options } from "@mikro-orm/postgresql";
 import { parseIntoClientConfig } from "pg-connection-string";
 import { ParameterDriver } from "./parameter-driver.ts";
 
-export interface OrmOptions {
+export interface DatabaseOptions {
   url: string;
   poolSize: number;
   entities: NonNullable<Options["entities"]>;
@@ -17,8 +17,9 @@ export interface OrmOptions {
 export const STATEMENT_TIMEOUT_MS = 10_000;
 const CONNECT_TIMEOUT_MS = 3_000;
 
-/** Returns MikroORM's configuration. `statementTimeoutMs` 0 means no timeout. */
-export function ormOptions(options: OrmOptions, statementTimeoutMs = STATEMENT_TIMEOUT_MS): Options {
+export function ormOptions(options: DatabaseOptions): Options {
+  const { session = {} } = options;
+  const sessionFlags = Object.entries(session).map(([name, value]) => ` -c ${name}=${value}`);
   return defineConfig({
     driver: ParameterDriver,
     clientUrl: options.url,
@@ -35,7 +36,7 @@ export function ormOptions(options: OrmOptions, statementTimeoutMs = STATEMENT_T
       ssl: parseIntoClientConfig(options.url).ssl,
       // `toIsoTime` expects UTC and ISO dates. Generic plans: with the page limit as a parameter, PostgreSQL would plan each
       // list again, which takes longer than running it.
-      options: `-c timezone=UTC -c DateStyle=ISO -c plan_cache_mode=force_generic_plan -c statement_timeout=${statementTimeoutMs} -c idle_in_transaction_session_timeout=30000${sessionFlags(options)}`,
+      options: `-c timezone=UTC -c DateStyle=ISO -c plan_cache_mode=force_generic_plan -c statement_timeout=${STATEMENT_TIMEOUT_MS} -c idle_in_transaction_session_timeout=30000${sessionFlags.join("")}`,
     },
     migrations: {
       path: fileURLToPath(new URL("../../migrations", import.meta.url)),
@@ -54,10 +55,4 @@ export function ormOptions(options: OrmOptions, statementTimeoutMs = STATEMENT_T
     },
     logger: () => undefined,
   });
-}
-
-function sessionFlags({ session = {} }: OrmOptions): string {
-  return Object.entries(session)
-    .map(([name, value]) => ` -c ${name}=${value}`)
-    .join("");
 }

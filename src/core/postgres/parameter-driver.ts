@@ -18,6 +18,7 @@ import {
   type Transaction,
 } from "@mikro-orm/postgresql";
 import { CompiledQuery, type Kysely } from "kysely";
+import { traceStatement } from "../tracing/tracing.ts";
 import { toUnavailableUnlessContended } from "./errors.ts";
 
 export class ParameterDriver extends PostgreSqlDriver {
@@ -50,11 +51,13 @@ class ParameterConnection extends PostgreSqlConnection {
     await this.ensureConnection();
     const fragment = toFragment(query, params);
     const { text, values } = bindTexts(this.platform as PostgreSqlPlatform, fragment);
-    return await this.executeQuery(text, async () => {
-      const runner: StatementRunner = transaction ?? this.getClient();
-      const result = await runner.executeQuery(CompiledQuery.raw(text, values));
-      return this.transformRawResult<T>(result, method);
-    });
+    return await traceStatement(text, () =>
+      this.executeQuery(text, async () => {
+        const runner: StatementRunner = transaction ?? this.getClient();
+        const result = await runner.executeQuery(CompiledQuery.raw(text, values));
+        return this.transformRawResult<T>(result, method);
+      }),
+    );
   }
 }
 

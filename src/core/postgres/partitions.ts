@@ -1,7 +1,7 @@
 /** Creates and drops the partitions of tables that are partitioned by the time in their UUIDv7 ids. */
 import type { Queryable } from "./database.ts";
 import { minUuidAt } from "../ids.ts";
-import { raw, sql, type Sql } from "./sql.ts";
+import { raw, sql } from "./sql.ts";
 
 export interface PartitionRange {
   /** For example `2026w47`. Names sort by time. */
@@ -10,13 +10,11 @@ export interface PartitionRange {
   readonly endMs: number;
 }
 
-/** Tables that share the same partition ranges. */
+/** Tables that share the same partition ranges. A partition is named after its table and range, such as `webhook_attempt_2026w47`. */
 export interface PartitionScheme {
   readonly parents: readonly string[];
   /** Returns the range that contains an instant. */
   readonly rangeAt: (ms: number) => PartitionRange;
-  /** Matches a partition's name; its first group captures the range's name. */
-  readonly suffix: RegExp;
   /** The advisory lock of processes that create partitions. */
   readonly lockKey: number;
 }
@@ -30,13 +28,26 @@ export async function createMissingPartitions(
   scheme: PartitionScheme,
   { fromMs, toMs }: { fromMs: number; toMs: number },
 ): Promise<string[]> {
+  const ranges: PartitionRange[] = [];
+  for (let ms = scheme.rangeAt(fromMs).startMs; ms <= toMs; ms = scheme.rangeAt(ms).endMs)
+    ranges.push(scheme.rangeAt(ms));
   const existing = new Set((await listPartitions(database, scheme)).map(({ name }) => name));
-  const missing = scheme.parents.flatMap((parent) =>
-    rangesBetween(scheme, fromMs, toMs)
-      .map((range) => ({ parent, range, name: `${parent}_${range.name}` }))
-      .filter(({ name }) => !existing.has(name)),
+  const missing = scheme.parents
+    .flatMap((parent) => ranges.map((range) => ({ ...range, parent, name: `${parent}_${range.name}` })))
+    .filter(({ name }) => !existing.has(name));
+  if (missing.length === 0) return [];
+  // One statement, so that all partitions are created or none. CREATE TABLE … PARTITION OF would block readers and writers of the
+  // parent; creating a table and attaching it blocks only other changes of partitions.
+  const steps = missing.map(
+    ({ parent, name, startMs, endMs }) => `if to_regclass('${name}') is null then
+      create table ${name} (like ${parent} including all);
+      alter table ${parent} attach partition ${name}
+        for values from ('${minUuidAt(new Date(startMs))}') to ('${minUuidAt(new Date(endMs))}');
+    end if;`,
   );
-  if (missing.length > 0) await database.query(createPartitionsSql(missing, scheme.lockKey));
+  await database.query(
+    raw(`do $$ begin perform pg_advisory_xact_lock(${scheme.lockKey}); ${steps.join("\n")} end $$`),
+  );
   return missing.map(({ name }) => name);
 }
 
@@ -55,8 +66,7 @@ export async function dropPartitionsBefore(
   const oldest = scheme.rangeAt(oldestMs).name;
   const dropped: string[] = [];
   for (const { parent, name, isHalfDetached } of await listPartitions(database, scheme)) {
-    const rangeName = scheme.suffix.exec(name)?.[1];
-    if (rangeName === undefined || rangeName >= oldest) continue;
+    if (!name.startsWith(`${parent}_`) || name >= `${parent}_${oldest}`) continue;
     const detachMode = isHalfDetached ? "finalize" : "concurrently";
     await database.query(raw(`alter table ${parent} detach partition ${name} ${detachMode}`));
     await database.query(raw(`drop table if exists ${name}`));
@@ -78,35 +88,4 @@ function listPartitions(database: Queryable, { parents }: PartitionScheme): Prom
     from pg_inherits join pg_class parent on parent.oid = inhparent join pg_class child on child.oid = inhrelid
     where inhparent = any(${[...parents]}::text[]::regclass[])
     order by inhdetachpending desc, child.relname`);
-}
-
-interface MissingPartition {
-  parent: string;
-  range: PartitionRange;
-  name: string;
-}
-
-/**
- * Builds one statement, so that all partitions are created or none. CREATE TABLE … PARTITION OF would block readers and
- * writers of the parent; creating a table and attaching it blocks only other changes of partitions.
- */
-function createPartitionsSql(missing: readonly MissingPartition[], lock: number): Sql {
-  const steps = missing.map(({ parent, range, name }) => {
-    const from = minUuidAt(new Date(range.startMs));
-    const to = minUuidAt(new Date(range.endMs));
-    return `if to_regclass('${name}') is null then
-      create table ${name} (like ${parent} including all);
-      alter table ${parent} attach partition ${name} for values from ('${from}') to ('${to}');
-    end if;`;
-  });
-  return raw(`do $$ begin
-    perform pg_advisory_xact_lock(${lock});
-    ${steps.join("\n    ")}
-  end $$`);
-}
-
-function rangesBetween({ rangeAt }: PartitionScheme, fromMs: number, toMs: number): PartitionRange[] {
-  const ranges: PartitionRange[] = [];
-  for (let ms = rangeAt(fromMs).startMs; ms <= toMs; ms = rangeAt(ms).endMs) ranges.push(rangeAt(ms));
-  return ranges;
 }

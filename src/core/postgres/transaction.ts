@@ -17,53 +17,19 @@ export interface TransactionHost {
   em(): EntityManager;
   /** Restarts the time limit of the connection's statement; called before each one. */
   touch(client: PoolClient): void;
-  /** Longer transactions are rolled back. */
-  readonly transactionLimitMs: number;
 }
 
-/** Sends `begin`. Returns false, with the transaction begun, if the transaction must not run. */
-type Begin = (client: PoolClient) => Promise<boolean>;
+/**
+ * Clients that poll by `updated_at` overlap their polls by 60 s. Changes are visible by then: a commit is sent within 30 s,
+ * and PostgreSQL ends a transaction that is idle for another 30 s.
+ */
+const TRANSACTION_LIMIT_MS = 30_000;
 
-export async function begin(client: PoolClient): Promise<boolean> {
-  await client.query("begin");
-  return true;
-}
-
-/** Takes the advisory lock in the round trip of `begin`. Returns false if another transaction holds it. */
-export async function beginWithLock(client: PoolClient, lock: bigint): Promise<boolean> {
+async function beginWithLock(client: PoolClient, lock: bigint): Promise<boolean> {
   // `pg` returns an array for several statements in one message; its types do not say so.
   const text = `begin; select pg_try_advisory_xact_lock(${lock}) as locked`;
   const results = (await client.query(text)) as unknown as [unknown, QueryResult<{ locked: boolean }>];
   return results[1].rows[0]?.locked === true;
-}
-
-/** Runs `work` in a transaction and returns its result, or null if `start` returns false. Rolls back if `work` throws. */
-export async function runTransaction<T>(
-  host: TransactionHost,
-  start: Begin,
-  work: (tx: Transaction) => Promise<T>,
-  outcome: Outcome<T> = "commit",
-): Promise<T | null> {
-  const client = await host.connect();
-  let isBroken = false;
-  const tx = new Transaction(client, host);
-  try {
-    if (!(await start(client))) {
-      await client.query("rollback");
-      return null;
-    }
-    const result = await work(tx);
-    if ((await tx.end(resolveOutcome(result, outcome))) === "commit") tx.callAfterCommit();
-    return result;
-  } catch (error) {
-    // The entity manager throws a 503 in place of the error.
-    isBroken = isConnectionError(error instanceof AppError ? error.cause : error);
-    if (!isBroken) await client.query("rollback").catch(() => (isBroken = true));
-    return translateDatabaseError(error);
-  } finally {
-    client.release(isBroken);
-    tx.callAfterEnd();
-  }
 }
 
 /** Option of a method that changes data: the transaction to use. By default the method begins and commits its own. */
@@ -83,7 +49,42 @@ export class Transaction {
   constructor(client: PoolClient, host: TransactionHost) {
     this.#client = client;
     this.#host = host;
-    this.#endsAtMs = performance.now() + host.transactionLimitMs;
+    this.#endsAtMs = performance.now() + TRANSACTION_LIMIT_MS;
+  }
+
+  /**
+   * Runs `work` in a transaction and returns its result. With `lock`, takes that advisory lock in the round trip of `begin`, and
+   * returns null if another transaction holds it. Rolls back if `work` throws.
+   */
+  static async run<T>(
+    host: TransactionHost,
+    work: (tx: Transaction) => Promise<T>,
+    outcome: Outcome<T> = "commit",
+    lock?: bigint,
+  ): Promise<T | null> {
+    const client = await host.connect();
+    let isBroken = false;
+    const tx = new Transaction(client, host);
+    try {
+      if (lock === undefined) await client.query("begin");
+      else if (!(await beginWithLock(client, lock))) {
+        await client.query("rollback");
+        return null;
+      }
+      const result = await work(tx);
+      const end = resolveOutcome(result, outcome);
+      await tx.#end(end);
+      if (end === "commit") for (const callback of tx.#afterCommit) callback();
+      return result;
+    } catch (error) {
+      // The entity manager throws a 503 in place of the error.
+      isBroken = isConnectionError(error instanceof AppError ? error.cause : error);
+      if (!isBroken) await client.query("rollback").catch(() => (isBroken = true));
+      return translateDatabaseError(error);
+    } finally {
+      client.release(isBroken);
+      for (const callback of tx.#afterEnd) callback();
+    }
   }
 
   em(): EntityManager {
@@ -129,16 +130,8 @@ export class Transaction {
     this.#afterEnd.push(callback);
   }
 
-  callAfterCommit(): void {
-    for (const callback of this.#afterCommit) callback();
-  }
-
-  callAfterEnd(): void {
-    for (const callback of this.#afterEnd) callback();
-  }
-
   /** After a failed statement PostgreSQL answers COMMIT with a rollback and no error, so the result must be checked. */
-  async end(end: TransactionEnd): Promise<TransactionEnd> {
+  async #end(end: TransactionEnd): Promise<void> {
     await this.#em?.flush();
     this.#host.touch(this.#client);
     if (end === "commit") this.#assertTimeLeft();
@@ -147,7 +140,6 @@ export class Transaction {
       end !== "commit" || command === "COMMIT",
       "PostgreSQL rolled a transaction back on commit, because the error of a failed statement was ignored",
     );
-    return end;
   }
 
   #beforeStatement(): void {

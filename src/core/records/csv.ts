@@ -3,8 +3,7 @@
  * COPY, `""` is an empty string and an empty cell is null. A malformed record is returned as an error, and reading continues
  * at the next line.
  */
-import { isUtf8 } from "node:buffer";
-import { readRecords, type RecordMatch, type StreamRecord } from "./record-reader.ts";
+import { decodeUtf8, readRecords, type RecordMatch, type StreamRecord } from "./record-reader.ts";
 
 export interface CsvCell {
   /** Null if the bytes are not UTF-8. */
@@ -15,43 +14,34 @@ export interface CsvCell {
 /** The cells of a record, or its error as a predicate ("has text after a closing quote"). */
 export type CsvRecord = { readonly cells: readonly CsvCell[] } | { readonly error: string };
 
-const QUOTE = 0x22;
 /** Commas, and what spreadsheets write in countries with decimal commas. */
-const DELIMITERS = Buffer.from(",;\t");
-const [COMMA] = DELIMITERS;
-const LF = 0x0a;
-const CR = 0x0d;
+const formats = [
+  { delimiter: ",", unquoted: /[^",\r\n]*/y },
+  { delimiter: ";", unquoted: /[^";\r\n]*/y },
+  { delimiter: "\t", unquoted: /[^"\t\r\n]*/y },
+] as const;
+type Format = (typeof formats)[number];
+const QUOTED = /"([^"]*(?:""[^"]*)*)"(?!")/y;
+const LINE_END = /\r\n|[\r\n]/g;
 
 /**
  * Yields the records of `chunks` and skips blank ones. Lines end with CRLF, LF or CR. Cells are separated by the comma, semicolon or
  * tab that divides the first record into most cells.
  */
 export function readCsv(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<StreamRecord<CsvRecord>> {
-  let delimiter: number | null = null;
-  return readRecords(chunks, (bytes, from, isLast) => {
-    if (delimiter !== null) return parseRecord(bytes, { from, isLast, delimiter });
-    const found = findDelimiter(bytes, from, isLast);
-    const record = parseRecord(bytes, { from, isLast, delimiter: found });
+  let candidates: readonly Format[] = formats;
+  return readRecords(chunks, (text, from, isLast) => {
+    const parsed = candidates.map((format) => ({ format, match: parseRecord(text, from, isLast, format) }));
+    if (parsed.some(({ match }) => match === null)) return null;
+    const [best] = parsed.toSorted((one, other) => countCells(other.match) - countCells(one.match));
     // A blank line says nothing.
-    if (record && record.content !== null) delimiter = found;
-    return record;
+    if (best?.match?.content) candidates = [best.format];
+    return best?.match ?? null;
   });
 }
 
-function findDelimiter(bytes: Buffer, from: number, isLast: boolean): number {
-  const counts = Array.from(DELIMITERS, (delimiter) => {
-    const content = parseRecord(bytes, { from, isLast, delimiter })?.content;
-    return { delimiter, cells: content && "cells" in content ? content.cells.length : 0 };
-  });
-  const [most] = counts.toSorted((one, other) => other.cells - one.cells);
-  return most?.delimiter ?? (COMMA as number);
-}
-
-/** The start of a record and the format of its file. */
-interface RecordStart {
-  readonly from: number;
-  readonly isLast: boolean;
-  readonly delimiter: number;
+function countCells(match: RecordMatch<CsvRecord> | null): number {
+  return match?.content && "cells" in match.content ? match.content.cells.length : 0;
 }
 
 /** Formats a line without its line ending. Null becomes an empty cell, an empty string a quoted cell. */
@@ -63,114 +53,52 @@ function formatCell(text: string): string {
   return text === "" || /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** A cell that is not decoded yet: its content is `start` to `stop`; `end` is the offset of the delimiter behind it. */
-interface CellSpan {
-  readonly start: number;
-  readonly stop: number;
-  readonly end: number;
-  readonly isQuoted: boolean;
-  readonly error?: string;
-}
-
-function parseRecord(bytes: Buffer, { from, isLast, delimiter }: RecordStart): RecordMatch<CsvRecord> | null {
-  const cellSpans: CellSpan[] = [];
+function parseRecord(
+  text: string,
+  from: number,
+  isLast: boolean,
+  { delimiter, unquoted }: Format,
+): RecordMatch<CsvRecord> | null {
+  const cells: CsvCell[] = [];
   let position = from;
   for (;;) {
-    const span =
-      bytes[position] === QUOTE
-        ? scanQuotedCell(bytes, position, delimiter)
-        : scanUnquotedCell(bytes, position, delimiter);
-    if (span.end >= bytes.length && !isLast) return null;
-    if (span.error !== undefined) return skipMalformedLine(bytes, from, isLast, span.error);
-    cellSpans.push(span);
-    if (bytes[span.end] !== delimiter) break;
-    position = span.end + 1;
+    const isQuoted = text[position] === '"';
+    const pattern = isQuoted ? QUOTED : unquoted;
+    pattern.lastIndex = position;
+    const match = pattern.exec(text);
+    position = match ? pattern.lastIndex : text.length;
+    const next = text[position];
+    if (next === undefined && !isLast) return null;
+    if (!match) return skipLine(text, from, isLast, "opens a quote that is never closed");
+    if (next !== undefined && !`${delimiter}\r\n`.includes(next)) {
+      const error = isQuoted
+        ? "has text after a closing quote"
+        : "has a quote inside a cell that is not quoted";
+      return skipLine(text, from, isLast, error);
+    }
+    const [cell, content = cell] = match;
+    cells.push({ text: decodeUtf8(content.replaceAll('""', '"')), isQuoted });
+    if (next !== delimiter) break;
+    position += 1;
   }
-  const end = skipLineEnd(bytes, (cellSpans.at(-1) as CellSpan).end, isLast);
-  return end === null
-    ? null
-    : { content: toRecord(bytes, cellSpans), end, lines: countLines(bytes, from, end) };
-}
-
-function scanUnquotedCell(bytes: Buffer, start: number, delimiter: number): CellSpan {
-  let end = start;
-  for (; end < bytes.length; end += 1) {
-    const byte = bytes[end];
-    if (byte === delimiter || byte === LF || byte === CR) break;
-    if (byte === QUOTE)
-      return {
-        start,
-        stop: end,
-        end,
-        isQuoted: false,
-        error: "has a quote inside a cell that is not quoted",
-      };
-  }
-  return { start, stop: end, end, isQuoted: false };
-}
-
-function scanQuotedCell(bytes: Buffer, opening: number, delimiter: number): CellSpan {
-  const start = opening + 1;
-  let closing = bytes.indexOf(QUOTE, start);
-  while (closing !== -1 && bytes[closing + 1] === QUOTE) closing = bytes.indexOf(QUOTE, closing + 2);
-  const isQuoted = true;
-  if (closing === -1) {
-    const end = bytes.length;
-    return { start, stop: end, end, isQuoted, error: "opens a quote that is never closed" };
-  }
-  const end = closing + 1;
-  const next = bytes[end];
-  const isWellFormed = next === undefined || next === delimiter || next === LF || next === CR;
-  return {
-    start,
-    stop: closing,
-    end,
-    isQuoted,
-    ...(isWellFormed ? {} : { error: "has text after a closing quote" }),
-  };
+  const end = endOfLine(text, position, isLast);
+  if (end === null) return null;
+  // Spreadsheets often append rows that contain only commas.
+  const isBlank = cells.every((cell) => cell.text === "" && !cell.isQuoted);
+  const lines = text.slice(from, end).match(LINE_END)?.length ?? 0;
+  return { content: isBlank ? null : { cells }, end, lines };
 }
 
 /** Skips only the record's first line: the lines that an unclosed quote seems to span may be valid records. */
-function skipMalformedLine(
-  bytes: Buffer,
-  from: number,
-  isLast: boolean,
-  error: string,
-): RecordMatch<CsvRecord> | null {
-  let end = from;
-  while (end < bytes.length && bytes[end] !== LF && bytes[end] !== CR) end += 1;
-  const next = skipLineEnd(bytes, end, isLast);
-  return next === null ? null : { content: { error }, end: next, lines: 1 };
+function skipLine(text: string, from: number, isLast: boolean, error: string): RecordMatch<CsvRecord> | null {
+  const end = endOfLine(text, from, isLast);
+  return end === null ? null : { content: { error }, end, lines: 1 };
 }
 
-/** Returns the offset after the line ending at `position`, or null if more bytes are needed to know it. */
-function skipLineEnd(bytes: Buffer, position: number, isLast: boolean): number | null {
-  const isPair = bytes[position] === CR && bytes[position + 1] === LF;
-  const couldBePair = bytes[position] === CR && position + 1 === bytes.length;
-  if ((couldBePair || position >= bytes.length) && !isLast) return null;
-  return Math.min(position + (isPair ? 2 : 1), bytes.length);
-}
-
-function countLines(bytes: Buffer, from: number, end: number): number {
-  let lines = 0;
-  for (let index = from; index < end; index += 1) {
-    if (bytes[index] === LF || (bytes[index] === CR && bytes[index + 1] !== LF)) lines += 1;
-  }
-  return lines;
-}
-
-function toRecord(bytes: Buffer, spans: readonly CellSpan[]): CsvRecord | null {
-  const cells = spans.map(({ start, stop, isQuoted }) => ({
-    text: decodeCell(bytes, start, stop, isQuoted),
-    isQuoted,
-  }));
-  // Spreadsheets often append rows that contain only commas.
-  return cells.every(({ text, isQuoted }) => text === "" && !isQuoted) ? null : { cells };
-}
-
-function decodeCell(bytes: Buffer, start: number, stop: number, isQuoted: boolean): string | null {
-  const text = bytes.toString("utf8", start, stop);
-  // Invalid bytes decode to U+FFFD, but valid text may contain U+FFFD too.
-  if (text.includes("\uFFFD") && !isUtf8(bytes.subarray(start, stop))) return null;
-  return isQuoted ? text.replaceAll('""', '"') : text;
+/** Returns the offset after the line that `position` is in, or null if more text is needed to know it. */
+function endOfLine(text: string, position: number, isLast: boolean): number | null {
+  LINE_END.lastIndex = position;
+  const end = LINE_END.test(text) ? LINE_END.lastIndex : text.length;
+  // A CR at the end may be half of a CRLF.
+  return end === text.length && !isLast && !text.endsWith("\n") ? null : end;
 }

@@ -1,4 +1,5 @@
 /** Splits a byte stream into records, each with the line it starts on. Buffers at most one record and one chunk. */
+import { isUtf8 } from "node:buffer";
 import { AppError } from "../errors.ts";
 
 export interface RecordMatch<Content> {
@@ -11,11 +12,11 @@ export interface RecordMatch<Content> {
 }
 
 /**
- * Parses the record at offset `from`. Returns null if it may continue in the next chunk; never with `isLast`, which marks
- * the last bytes of the stream.
+ * Parses the record at offset `from` of a text with one character per byte. Returns null if it may continue in the next chunk; never
+ * with `isLast`, which marks the end of the stream.
  */
 export type RecordParser<Content> = (
-  bytes: Buffer,
+  text: string,
   from: number,
   isLast: boolean,
 ) => RecordMatch<Content> | null;
@@ -28,56 +29,47 @@ export interface StreamRecord<Content> {
 
 /** More than ten times the size of a job whose fields all have their maximum length. */
 const MAX_RECORD_BYTES = 1_048_576;
-const BYTE_ORDER_MARK = Buffer.from("\uFEFF");
+const BYTE_ORDER_MARK = Buffer.from("\uFEFF").toString("latin1");
 
 /** Yields the records of `chunks` and skips a leading byte order mark. Throws BadRequestException for a record over 1 MiB. */
 export async function* readRecords<Content>(
   chunks: AsyncIterable<Uint8Array>,
   parse: RecordParser<Content>,
 ): AsyncGenerator<StreamRecord<Content>> {
-  const splitter = new RecordSplitter(parse);
-  for await (const chunk of chunks) yield* splitter.push(chunk, false);
-  yield* splitter.push(Buffer.alloc(0), true);
-}
+  let text = "";
+  let line = 1;
+  let isAtStart = true;
 
-class RecordSplitter<Content> {
-  readonly #parse: RecordParser<Content>;
-  #bytes = Buffer.alloc(0);
-  #line = 1;
-  #isAtStart = true;
-
-  constructor(parse: RecordParser<Content>) {
-    this.#parse = parse;
-  }
-
-  *push(chunk: Uint8Array, isLast: boolean): Generator<StreamRecord<Content>> {
-    const bytes = this.#bytes.length > 0 ? Buffer.concat([this.#bytes, chunk]) : Buffer.from(chunk);
-    let from = this.#isAtStart ? this.#skipByteOrderMark(bytes, isLast) : 0;
-    while (!this.#isAtStart && from < bytes.length) {
-      const isTooLong = !isLast && bytes.length - from > MAX_RECORD_BYTES;
-      const match = this.#parse(bytes, from, isLast || isTooLong);
+  function* parseBuffered(isLast: boolean): Generator<StreamRecord<Content>> {
+    if (text.length < BYTE_ORDER_MARK.length && !isLast) return;
+    let from = isAtStart && text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
+    isAtStart = false;
+    while (from < text.length) {
+      const isTooLong = !isLast && text.length - from > MAX_RECORD_BYTES;
+      const match = parse(text, from, isLast || isTooLong);
       if (match === null) break;
-      if (isTooLong && match.end === bytes.length) throw lineTooLong(this.#line);
+      if (isTooLong && match.end === text.length)
+        throw new AppError(
+          "BadRequestException",
+          `Line ${line} is longer than 1 MiB; a job never is, so this is not a file of jobs`,
+        );
       const { content } = match;
-      if (content !== null) yield { line: this.#line, content };
-      this.#line += match.lines;
+      if (content !== null) yield { line, content };
+      line += match.lines;
       from = match.end;
     }
-    this.#bytes = bytes.subarray(from);
+    text = text.slice(from);
   }
 
-  /** Returns the offset of the first record. Stays at the start until enough bytes have arrived to detect a byte order mark. */
-  #skipByteOrderMark(bytes: Buffer, isLast: boolean): number {
-    if (bytes.length < BYTE_ORDER_MARK.length && !isLast) return 0;
-    this.#isAtStart = false;
-    const hasMark = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
-    return hasMark ? BYTE_ORDER_MARK.length : 0;
+  for await (const chunk of chunks) {
+    text += Buffer.from(chunk).toString("latin1");
+    yield* parseBuffered(false);
   }
+  yield* parseBuffered(true);
 }
 
-function lineTooLong(line: number): AppError {
-  return new AppError(
-    "BadRequestException",
-    `Line ${line} is longer than 1 MiB; a job never is, so this is not a file of jobs`,
-  );
+/** Decodes a part of the text that a parser gets. Returns null if its bytes are not UTF-8. */
+export function decodeUtf8(text: string): string | null {
+  const bytes = Buffer.from(text, "latin1");
+  return isUtf8(bytes) ? bytes.toString() : null;
 }

@@ -20,7 +20,6 @@ const weeklyPartitions: PartitionScheme = {
   // Partitioned by the time in a UUIDv7: the delivery's id for both tables.
   parents: ["webhook_delivery_finished", "webhook_attempt"],
   rangeAt: weekOf,
-  suffix: /_(\d{4}w\d{2})$/,
   // "wamp"
   lockKey: 0x77616d70,
 };

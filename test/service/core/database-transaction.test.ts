@@ -1,6 +1,6 @@
 /** Transactions whose statements fail, nested parts, time limits and advisory locks. */
 import type { EntityManager } from "@mikro-orm/postgresql";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { entities } from "../../../src/app/entities.ts";
 import { Organization } from "../../../src/organizations/api.ts";
 import { newUuid } from "../../../src/core/ids.ts";
@@ -72,11 +72,11 @@ it.each([
   ["its next statement", (tx: Transaction) => write(tx, "late")],
   ["its commit", () => Promise.resolve()],
 ])("rolls back a transaction past its time limit at %s", async (_, last) => {
-  const options = { url: testDatabase.url, poolSize: 1, entities, transactionLimitMs: 100 };
-  await using limited = await openDatabase(options);
-  const transaction = limited.transaction(async (tx) => {
+  const now = vi.spyOn(performance, "now");
+  onTestFinished(() => now.mockRestore());
+  const transaction = database.transaction(async (tx) => {
     await write(tx, "early");
-    await tx.query(raw("select pg_sleep(0.1)"));
+    now.mockReturnValue(performance.now() + 31_000);
     await last(tx);
   });
   await expect(transaction).rejects.toMatchObject({ code: "ServiceUnavailableException" });
@@ -171,7 +171,7 @@ describe("transactional", () => {
       await fail();
     });
     await expect(failing).rejects.toThrow("on purpose");
-    await database.transactional(async (em) => addOrganization(em, "lost"), "rollback");
+    await database.transaction(async (tx) => addOrganization(tx.em(), "lost"), "rollback");
     expect(await names()).toEqual([]);
   });
 

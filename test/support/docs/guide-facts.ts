@@ -21,7 +21,6 @@ import {
   JITTER,
   longestScheduleMs,
   parseSchedule,
-  scheduleMs,
 } from "../../../src/core/retry-schedule.ts";
 import { DAY_MS, MINUTE_MS, SECOND_MS } from "../../../src/core/time.ts";
 import { readEnv } from "../../../src/config/env.ts";
@@ -44,8 +43,7 @@ import {
 } from "./facts.ts";
 import { MAX_PAGE_SIZE } from "../../../src/operations/schemas.ts";
 
-const parsed = parseSchedule(DEFAULT_SCHEDULE_TEXT);
-const schedule = "schedule" in parsed ? parsed.schedule : [];
+const schedule = parseSchedule(DEFAULT_SCHEDULE_TEXT) ?? [];
 const { live, test } = retryPolicies(schedule);
 
 /** Equal, so that a client with its default fills the share of a partner with its default, and not more. */
@@ -70,8 +68,8 @@ export const periods = {
   secretRotation: duration("webhooks/signing/secrets#OVERLAP_MS"),
   keyRevocation: atMost(SECOND_MS, valueOf("api-keys/verifier#TTL_MS")),
   /** "about three days" */
-  retries: duration(Math.round(scheduleMs(schedule) / DAY_MS) * DAY_MS),
-  openTransaction: atMost(MINUTE_MS, valueOf("core/postgres/database#TRANSACTION_LIMIT_MS")),
+  retries: duration(Math.round(longestScheduleMs(schedule) / (1 + JITTER) / DAY_MS) * DAY_MS),
+  openTransaction: atMost(MINUTE_MS, valueOf("core/postgres/transaction#TRANSACTION_LIMIT_MS")),
 };
 
 const defaultPageSize = count(

@@ -26,7 +26,7 @@ it("continues after a failure, and logs it without database values", async () =>
     Promise.reject(Object.assign(new Error("broken"), { detail: "Key (email)=(a@test.example) exists" })),
   );
   queue.run("another", () => Promise.resolve(void (isDone = true)));
-  await queue.onIdle();
+  await queue[Symbol.asyncDispose]();
   expect(isDone).toBe(true);
   expect(lines).toHaveLength(1);
   expect(lines[0]).toContain('"work":"a request"');
@@ -39,6 +39,6 @@ it("rejects work while 1,000 entries are pending", async () => {
   for (let count = 0; count < 1_000; count += 1) queue.run("work", () => gate.promise);
   expect(() => queue.run("one more", () => gate.promise)).toThrow(/overloaded/);
   gate.resolve();
-  await queue.onIdle();
+  await queue[Symbol.asyncDispose]();
   expect(() => queue.run("again", () => Promise.resolve())).not.toThrow();
 });

@@ -36,29 +36,20 @@ describe("toUnavailable returns a 503 with Retry-After and without the cause's m
   ])("%s: %s", (code) => expectUnavailable(failure(code)));
 
   it.each([
-    "ECONNREFUSED",
-    "ECONNRESET",
-    "ECONNABORTED",
-    "ENOTFOUND",
-    "EAI_AGAIN",
-    "EPIPE",
-    "ETIMEDOUT",
-    "EHOSTUNREACH",
-    "ENETUNREACH",
-    "ENETDOWN",
-    // Resources that this process lacks.
-    "EMFILE",
-    "ENFILE",
-    "ENOBUFS",
-    "EADDRNOTAVAIL",
-  ])("%s of the connection", (code) => expectUnavailable(failure(code)));
-
-  it.each(["ENOENT", "EACCES"])("%s of a Unix socket", (code) =>
-    expectUnavailable(failure(code, { syscall: "connect" })),
-  );
+    ["connect", "ECONNREFUSED"],
+    ["connect", "EMFILE"],
+    ["connect", "ENOENT"],
+    ["getaddrinfo", "ENOTFOUND"],
+    ["read", "ECONNRESET"],
+    ["write", "EPIPE"],
+  ])("%s of the connection: %s", (syscall, code) => expectUnavailable(failure(code, { syscall })));
 
   it("a host with several IP addresses, none of which answers", () =>
-    expectUnavailable(new AggregateError([failure("ECONNREFUSED"), failure("ENETUNREACH")])));
+    expectUnavailable(
+      new AggregateError(
+        ["ECONNREFUSED", "ENETUNREACH"].map((code) => failure(code, { syscall: "connect" })),
+      ),
+    ));
 
   it.each(["Connection terminated unexpectedly", "timeout exceeded when trying to connect"])(
     "%s, an error without a code",

@@ -9,19 +9,14 @@ import type { Outcome } from "../../../src/webhooks/dispatcher/lease.ts";
 import {
   DEFAULT_SCHEDULE_TEXT,
   JITTER,
+  longestScheduleMs,
   parseSchedule,
   type RetrySchedule,
-  scheduleMs,
 } from "../../../src/core/retry-schedule.ts";
 import { disableRules, retryPolicies } from "../../../src/webhooks/retry-policy.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../support/fake-clock.ts";
 
-const scheduleOf = (text: string): RetrySchedule => {
-  const parsed = parseSchedule(text);
-  if ("problem" in parsed) throw new Error(parsed.problem);
-  return parsed.schedule;
-};
-const schedule = scheduleOf(DEFAULT_SCHEDULE_TEXT);
+const schedule = parseSchedule(DEFAULT_SCHEDULE_TEXT) as RetrySchedule;
 const { live: policy, test } = retryPolicies(schedule);
 const nowMs = Date.parse("2026-11-21T12:00:00Z");
 
@@ -155,7 +150,9 @@ describe("a delivery to a test endpoint", () => {
     const checkIntervalMs = 10 * SECOND_MS;
     expect(disableRules.test.afterMs).toBeGreaterThan(MINUTE_MS);
     expect(disableRules.test.afterMs + checkIntervalMs).toBeLessThanOrEqual(90 * SECOND_MS);
-    expect(disableRules.test.spreadMs).toBeLessThan(scheduleMs(test.schedule) * (1 - JITTER));
+    expect(disableRules.test.spreadMs).toBeLessThan(
+      (longestScheduleMs(test.schedule) / (1 + JITTER)) * (1 - JITTER),
+    );
   });
 });
 
@@ -195,21 +192,13 @@ describe("parseRetryAfter", () => {
 
 describe("parseSchedule", () => {
   it("reads delays in any unit, with or without spaces", () => {
-    expect(scheduleOf("0s, 100ms , 1m,2h,3d")).toEqual([0, 100, MINUTE_MS, 2 * HOUR_MS, 3 * DAY_MS]);
+    expect(parseSchedule("0s, 100ms , 1m,2h,3d")).toEqual([0, 100, MINUTE_MS, 2 * HOUR_MS, 3 * DAY_MS]);
   });
 
-  it.each([
-    ["", 'Delay 1, "", is not a whole number and a unit'],
-    ["0s,,5s", 'Delay 2, ""'],
-    ["5", 'Delay 1, "5"'],
-    ["1.5h", 'Delay 1, "1.5h"'],
-    ["0s,1w", 'Delay 2, "1w"'],
-    ["0s,31d", 'Delay 2, "31d", is longer than 30 days'],
-    ["5s,10s", "The first delay must be 0s"],
-    [Array.from({ length: 51 }, () => "1s").join(), "At most 50 attempts, not 51"],
-  ])("%j: %s", (text, expected) => {
-    const parsed = parseSchedule(text);
-    expect(parsed).toHaveProperty("problem", expect.stringContaining(expected));
-    expect(parsed).toHaveProperty("problem", expect.stringContaining(DEFAULT_SCHEDULE_TEXT));
-  });
+  it.each(["", "0s,,5s", "5", "1.5h", "0s,1w", "0s,31d", "5s,10s", `0s${",1s".repeat(50)}`])(
+    "returns null for %j",
+    (text) => {
+      expect(parseSchedule(text)).toBeNull();
+    },
+  );
 });

@@ -97,7 +97,7 @@ async function findCredential(
   const mode = parseSessionMode(init?.[SESSION_MODE_HEADER]);
   const { sessionId } = await sessions.verify(headers, ipAddress, mode);
   // Cached briefly, so that an event for many subscriptions does not check the session many times.
-  const verify = singleFlight(() => sessions.revalidate(sessionId, mode), { ttlMs: SESSION_TTL_MS });
+  const verify = singleFlight(() => sessions.revalidate(sessionId, mode), SESSION_TTL_MS);
   return { groupKey: `${sessionId} ${mode}`, verify };
 }
 

@@ -135,7 +135,7 @@ function sendRejection(
 /** Closes connections with revoked credentials or missing pongs. Returns a function that stops it. */
 function startChecks(connections: ReadonlySet<Connection>): () => void {
   const { revalidateIntervalMs, pingIntervalMs } = subscriptionLimits;
-  const revalidateOnce = singleFlight(() => revalidateAll(connections), { ttlMs: 0 });
+  const revalidateOnce = singleFlight(() => revalidateAll(connections));
   const checkTimer = setInterval(() => void revalidateOnce(), revalidateIntervalMs).unref();
   const pingTimer = setInterval(() => {
     for (const connection of connections) connection.ping();
