@@ -1,9 +1,10 @@
 /** Agenda's MongoDB repository, changed so that a lost MongoDB does not end the process. */
+import { createHash } from "node:crypto";
 import { MongoJobRepository } from "@agendajs/mongo-backend";
 import type { AgendaBackend, JobParameters, JobRepositoryOptions } from "agenda";
 import { ObjectId, type Db } from "mongodb";
 import { singleFlight } from "../core/concurrency/single-flight.ts";
-import { TASKS_COLLECTION, taskId, type TaskHandler } from "./task.ts";
+import { TASKS_COLLECTION, type TaskHandler } from "./task.ts";
 
 export interface TaskRepositoryDeps {
   readonly db: Db;
@@ -22,8 +23,6 @@ const POLL_ORDER = { lockedAt: "asc", nextRunAt: "asc" } as const;
 export class TaskRepository extends MongoJobRepository {
   readonly #deps: TaskRepositoryDeps;
   #scanAt = new Date();
-  /** Names of tasks that the last poll claimed. Agenda then asks for the next one. */
-  readonly #claimed = new Set<string>();
   /** Agenda polls all names together. The polls share one statement, which returns the names with a due task. */
   readonly #dueNames = singleFlight(
     async () =>
@@ -45,9 +44,8 @@ export class TaskRepository extends MongoJobRepository {
     this.#scanAt = nextScanAt;
     try {
       if (stopping.aborted) return undefined;
-      const isDue = this.#claimed.delete(name) || (await this.#dueNames()).has(name);
+      const isDue = (await this.#dueNames()).has(name);
       const job = isDue && !stopping.aborted ? await super.getNextJobToRun(...search) : undefined;
-      if (job) this.#claimed.add(name);
       this.#deps.onPoll(null);
       return job;
     } catch (error) {
@@ -93,7 +91,7 @@ export class TaskRepository extends MongoJobRepository {
         nextRunAt: { $min: [{ $ifNull: ["$nextRunAt", now] }, latest] },
         lockedAt: { $cond: [{ $gt: ["$lockedAt", now] }, now, "$lockedAt"] },
       };
-      await this.collection.updateOne({ _id: taskId(name, {}) }, [{ $set: task }], { upsert: true });
+      await this.collection.updateOne({ _id: recurringTaskId(name) }, [{ $set: task }], { upsert: true });
     }
   }
 
@@ -104,6 +102,12 @@ export class TaskRepository extends MongoJobRepository {
       { $set: { lockedAt: null } },
     );
   }
+}
+
+/** By name, so that processes that start at the same time create one task. Agenda's own upsert would create two. */
+function recurringTaskId(name: string): ObjectId {
+  const digest = createHash("sha256").update(`${name}\n{}`).digest();
+  return new ObjectId(digest.subarray(0, 12));
 }
 
 /** Returns a backend that opens no connection and creates no index, because Agenda does not catch their errors. */
