@@ -7,13 +7,7 @@ import type { Database, Reader } from "../core/postgres/database.ts";
 import { StartupError } from "../core/errors.ts";
 import { systemActor } from "../core/principal.ts";
 import { createSecretBox, canOpen, type SealedValue, type SecretBox } from "../core/secret-box.ts";
-import {
-  readIdentity,
-  saveIdentity,
-  saveSecretCheck,
-  storedIdentity,
-  storedSecretCheck,
-} from "./database-identity.sql.ts";
+import { readIdentity, saveIdentity, saveSecretCheck, storedIdentity } from "./database-identity.sql.ts";
 import { latestSealedSecret, unreadableEndpoints } from "../webhooks/api.ts";
 
 const SEAL_CONTEXT = "database_identity";
@@ -26,12 +20,13 @@ const KNOWN_PLAINTEXT = "waymark";
 export async function checkSecret(on: Reader, secretBox: SecretBox): Promise<void> {
   const stored = await storedCheck(on);
   const isRight = stored ? canOpen(secretBox, stored) : await canOpenLatest(on, secretBox);
-  if (!isRight) throw wrongSecretError();
-  if (stored) return;
-  await saveSecretCheck(on, secretBox.seal(KNOWN_PLAINTEXT, SEAL_CONTEXT), { replace: false });
-  // Check again: another process may have stored its check first, with a different secret.
-  const check = await storedCheck(on);
-  if (check && !canOpen(secretBox, check)) throw wrongSecretError();
+  if (!isRight)
+    throw new StartupError(
+      "WAYMARK_SECRET is not the one that the secrets in this database are encrypted with.",
+      "Set the secret of this database; with the embedded PostgreSQL it is in the file `secret` of the data " +
+        "folder. If it is lost for good: waymark accept-secret (docs/operate/backup.md).",
+    );
+  if (!stored) await saveSecretCheck(on, secretBox.seal(KNOWN_PLAINTEXT, SEAL_CONTEXT));
 }
 
 /** True if the database holds data encrypted with a WAYMARK_SECRET. */
@@ -47,8 +42,8 @@ async function canOpenLatest(on: Reader, secretBox: SecretBox): Promise<boolean>
 }
 
 async function storedCheck(on: Reader): Promise<SealedValue | null> {
-  const sealed = await storedSecretCheck(on);
-  return sealed === null ? null : { sealed, context: SEAL_CONTEXT };
+  const sealed = (await storedIdentity(on))?.secretCheck;
+  return sealed ? { sealed, context: SEAL_CONTEXT } : null;
 }
 
 /** Data that can no longer be decrypted after WAYMARK_SECRET was lost. */
@@ -70,7 +65,7 @@ export function acceptSecret(database: Database, secretBox: SecretBox): Promise<
     const { secrets: endpoints, headers } = await unreadableEndpoints(tx, secretBox);
     const userEmails = await usersWithUnreadableSecret(tx, secretBox);
     if (!(await storedIdentity(tx))) await saveIdentity(tx, await readIdentity(tx));
-    await saveSecretCheck(tx, secretBox.seal(KNOWN_PLAINTEXT, SEAL_CONTEXT), { replace: true });
+    await saveSecretCheck(tx, secretBox.seal(KNOWN_PLAINTEXT, SEAL_CONTEXT));
     await recordAuditEvent(tx, {
       actor: systemActor,
       ...NO_SOURCE,
@@ -80,12 +75,4 @@ export function acceptSecret(database: Database, secretBox: SecretBox): Promise<
     });
     return { endpoints, headers, userEmails };
   });
-}
-
-function wrongSecretError(): StartupError {
-  return new StartupError(
-    "WAYMARK_SECRET is not the one that the secrets in this database are encrypted with.",
-    "Set the secret of this database; with the embedded PostgreSQL it is in the file `secret` of the data " +
-      "folder. If it is lost for good: waymark accept-secret (docs/operate/backup.md).",
-  );
 }
