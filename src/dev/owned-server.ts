@@ -25,13 +25,6 @@ export interface ServerProgram {
   spawn(options: SpawnOptions): ChildProcess;
   /** Resolves once the server can be used. Rejects while it cannot; a StartupError ends the start. */
   connect(): Promise<void>;
-  /** Returns what a developer should see of the log of a failed start. */
-  summarize(log: string): string;
-}
-
-export interface SystemAccount {
-  readonly uid: number;
-  readonly gid: number;
 }
 
 const maxLogBytes = 10 * 1024 * 1024;
@@ -95,7 +88,6 @@ export class OwnedServer implements AsyncDisposable {
     const { name, logFile, hint } = this.#program;
     await using log = await open(logFile, "a+", 0o600);
     if ((await log.stat()).size > maxLogBytes) await log.truncate();
-    const { size: logStart } = await log.stat();
     // A separate process group, so that Ctrl-C does not stop the server before the requests in flight are answered.
     const child = this.#program.spawn({ detached: true, stdio: ["ignore", log.fd, log.fd] });
     child.unref();
@@ -119,8 +111,7 @@ export class OwnedServer implements AsyncDisposable {
     }
     if (child.pid !== undefined && hasEnded(child))
       problem = `It exited with ${child.exitCode ?? child.signalCode}`;
-    const lines = (await readFile(logFile)).subarray(logStart).toString("utf8").trim();
-    throw new StartupError(`${name} did not start. ${problem}.\n${this.#program.summarize(lines)}`, hint);
+    throw new StartupError(`${name} did not start. ${problem}.`, hint);
   }
 }
 
@@ -139,6 +130,9 @@ async function findServer({ pidFile, commandLine }: ServerProgram): Promise<numb
   await rm(pidFile, { force: true });
   return null;
 }
+
+/** A system user. */
+export type SystemAccount = Readonly<{ uid: number; gid: number }>;
 
 /**
  * Starts a program without our environment, which contains secrets and PG* settings. PostgreSQL refuses to run as root, so root

