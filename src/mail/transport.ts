@@ -35,8 +35,6 @@ export interface MailTransportOptions {
   readonly directory: string;
   /** The maximum time for an attempt. Default: 45 s. */
   readonly timeoutMs?: number;
-  /** PEM certificates of the authorities to trust instead of Node's own. */
-  readonly ca?: string | undefined;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -52,11 +50,11 @@ export function createMailTransport(options: MailTransportOptions): MailTranspor
 
 function createMailer(
   server: SmtpServer,
-  { from, timeoutMs = 45_000, ca }: MailTransportOptions,
+  { from, timeoutMs = 45_000 }: MailTransportOptions,
 ): MailTransport["deliver"] {
   const transport = createTransport({
     ...server,
-    tls: { minVersion: "TLSv1.2", ...(ca !== undefined && { ca }) },
+    tls: { minVersion: "TLSv1.2" },
     connectionTimeout: CONNECT_TIMEOUT_MS,
   });
   return async (mail, stop) => {
