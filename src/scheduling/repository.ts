@@ -6,7 +6,7 @@ import { ObjectId, type Db } from "mongodb";
 import { singleFlight } from "../core/concurrency/single-flight.ts";
 import { TASKS_COLLECTION, type TaskHandler } from "./task.ts";
 
-export interface TaskRepositoryDeps {
+interface TaskRepositoryDeps {
   readonly db: Db;
   /** Once aborted, no more tasks are claimed. */
   readonly stopping: AbortSignal;

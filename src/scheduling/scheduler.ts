@@ -23,8 +23,6 @@ const defaultTimes = {
 export interface SchedulerDeps {
   readonly mongo: Mongo;
   readonly logger: Logger;
-  /** Unique process name. Default: host, process id and a random suffix. */
-  readonly name?: string;
   readonly times?: Partial<typeof defaultTimes>;
 }
 
@@ -44,7 +42,7 @@ const MAX_LOCKED = 100;
 export class Scheduler implements AsyncDisposable {
   readonly #mongo: Mongo;
   readonly #logger: Logger;
-  readonly #processName: string;
+  readonly #processName = `${hostname()}:${process.pid}:${randomBytes(4).toString("hex")}`;
   readonly #times: typeof defaultTimes;
   readonly #stopping = new AbortController();
   /** The due times (ms) of scheduled tasks. Until then they cannot have run. */
@@ -54,10 +52,9 @@ export class Scheduler implements AsyncDisposable {
   #maintaining: Promise<void> = Promise.resolve();
   #hasProblem = false;
 
-  constructor({ mongo, logger, times, name }: SchedulerDeps) {
+  constructor({ mongo, logger, times }: SchedulerDeps) {
     this.#mongo = mongo;
     this.#logger = logger;
-    this.#processName = name ?? `${hostname()}:${process.pid}:${randomBytes(4).toString("hex")}`;
     this.#times = { ...defaultTimes, ...times };
   }
 
@@ -114,8 +111,7 @@ export class Scheduler implements AsyncDisposable {
       try {
         const { agenda, repository } = await this.#open();
         await repository.ensureRecurringTasks(handlers);
-        if (!agenda.isActiveJobProcessor()) for (const handler of handlers) define(agenda, handler);
-        await agenda.start();
+        if (!agenda.isActiveJobProcessor()) await startAgenda(agenda, handlers);
       } catch (error) {
         this.#report(error);
         pauseMs = RETRY_DELAY_MS;
@@ -175,10 +171,12 @@ export class Scheduler implements AsyncDisposable {
   }
 }
 
-function define(agenda: Agenda, { name, lockLifetimeMs, run }: TaskHandler): void {
-  // Agenda would wait for a callback if the handler had two parameters; the lint rule checks that overload.
-  // oxlint-disable-next-line typescript/no-misused-promises
-  agenda.define(name, ({ attrs }: Job) => withSpan(startTrace(`task ${name}`), () => run(attrs.data)), {
-    lockLifetime: lockLifetimeMs,
-  });
+async function startAgenda(agenda: Agenda, handlers: readonly TaskHandler[]): Promise<void> {
+  for (const { name, lockLifetimeMs, run } of handlers)
+    // Agenda would wait for a callback if the handler had two parameters; the lint rule checks that overload.
+    // oxlint-disable-next-line typescript/no-misused-promises
+    agenda.define(name, ({ attrs }: Job) => withSpan(startTrace(`task ${name}`), () => run(attrs.data)), {
+      lockLifetime: lockLifetimeMs,
+    });
+  await agenda.start();
 }
