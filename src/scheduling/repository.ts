@@ -23,6 +23,8 @@ const POLL_ORDER = { lockedAt: "asc", nextRunAt: "asc" } as const;
 export class TaskRepository extends MongoJobRepository {
   readonly #deps: TaskRepositoryDeps;
   #scanAt = new Date();
+  /** Names of tasks that the last poll claimed. Agenda then asks for the next one. */
+  readonly #claimed = new Set<string>();
   /** Agenda polls all names together. The polls share one statement, which returns the names with a due task. */
   readonly #dueNames = singleFlight(
     async () =>
@@ -44,8 +46,9 @@ export class TaskRepository extends MongoJobRepository {
     this.#scanAt = nextScanAt;
     try {
       if (stopping.aborted) return undefined;
-      const isDue = (await this.#dueNames()).has(name);
+      const isDue = this.#claimed.delete(name) || (await this.#dueNames()).has(name);
       const job = isDue && !stopping.aborted ? await super.getNextJobToRun(...search) : undefined;
+      if (job) this.#claimed.add(name);
       this.#deps.onPoll(null);
       return job;
     } catch (error) {
