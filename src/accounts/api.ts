@@ -36,5 +36,5 @@ export { SsoConnection } from "./sso/entity.ts";
 export { SuspensionService } from "./suspension.service.ts";
 export type { TimeZoneService } from "./time-zone.service.ts";
 export { resetTwoFactor } from "./two-factor/reset.ts";
-export { canDecryptLatestSecret, usersWithUnreadableSecret } from "./two-factor/unreadable-secrets.sql.ts";
+export { usersWithUnreadableSecret } from "./two-factor/unreadable-secrets.sql.ts";
 export { UserService } from "./user.service.ts";
