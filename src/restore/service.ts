@@ -76,46 +76,38 @@ async function recover(
   });
 }
 
+export const RECOVERED_MESSAGE =
+  "PostgreSQL is on a new timeline: it was restored, or a standby was promoted. Waymark raised job versions and feed " +
+  "numbers and flagged pending deliveries. After a restore, see docs/operate/backup.md";
+
+interface StartupCheckOptions {
+  /** Opens the secret box once the schema is up to date. Without it, the secret is not checked. */
+  readonly openBox?: (database: LockedConnection) => Promise<SecretBox>;
+  readonly onRecovered: (recovery: RestoreResult) => void;
+}
+
 /**
- * Throws StartupError if the database runs on another cluster, because only a person knows whether it was restored or copied.
- * A new timeline means a point-in-time restore or a failover: recovers and returns the result. Otherwise returns null. Must
- * run in one process at a time.
+ * The check after migrations; must run in one process at a time. Throws StartupError if the database runs on another cluster,
+ * because only a person knows whether it was restored or copied. A new timeline means a point-in-time restore or a failover:
+ * recovers, and calls `onRecovered`.
  */
-async function checkIdentity(database: LockedConnection): Promise<RestoreResult | null> {
+export async function checkDatabase(
+  database: LockedConnection,
+  { openBox, onRecovered }: StartupCheckOptions,
+): Promise<void> {
   const [current, last] = [await readIdentity(database), await storedIdentity(database)];
   if (await isFeedAhead(database)) throw databaseMovedError();
   // Parts that this role may not read are assumed unchanged.
   const systemIdentifier = current.systemIdentifier ?? last?.systemIdentifier ?? null;
   const identity = { ...current, systemIdentifier, timeline: current.timeline || (last?.timeline ?? 0) };
-  if (last) {
-    const isSameCluster = !last.systemIdentifier || last.systemIdentifier === systemIdentifier;
-    if (!isSameCluster || identity.databaseOid !== last.databaseOid) throw databaseMovedError();
-    // A promoted standby may have lost nothing, so sessions stay valid.
-    if (last.timeline !== 0 && identity.timeline !== last.timeline)
-      return await recover(database, identity, () => Promise.resolve(0));
-  }
-  await saveIdentity(database, identity);
-  return null;
-}
-
-export const RECOVERED_MESSAGE =
-  "PostgreSQL is on a new timeline: it was restored, or a standby was promoted. Waymark raised job versions and feed " +
-  "numbers and flagged pending deliveries. After a restore, see docs/operate/backup.md";
-
-/** Returns the check to run after migrations. It throws StartupError. `onRecovered` is called after an automatic recovery. */
-export function createStartupCheck({
-  openBox,
-  onRecovered,
-}: {
-  /** Opens the secret box once the schema is up to date. Without it, the secret is not checked. */
-  openBox?: (database: LockedConnection) => Promise<SecretBox>;
-  onRecovered: (recovery: RestoreResult) => void;
-}): (database: LockedConnection) => Promise<void> {
-  return async (database) => {
-    const recovery = await checkIdentity(database);
-    if (recovery) onRecovered(recovery);
-    if (openBox) await checkSecret(database, await openBox(database));
-  };
+  const isSameCluster = !last?.systemIdentifier || last.systemIdentifier === systemIdentifier;
+  const isSameDatabase = !last || last.databaseOid === identity.databaseOid;
+  if (!isSameCluster || !isSameDatabase) throw databaseMovedError();
+  // A promoted standby may have lost nothing, so sessions stay valid.
+  if (last?.timeline && last.timeline !== identity.timeline)
+    onRecovered(await recover(database, identity, () => Promise.resolve(0)));
+  else await saveIdentity(database, identity);
+  if (openBox) await checkSecret(database, await openBox(database));
 }
 
 function databaseMovedError(): StartupError {
