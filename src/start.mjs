@@ -7,9 +7,9 @@ import { constants } from "node:os";
 import { fileURLToPath } from "node:url";
 
 if (Number.parseInt(process.versions.node, 10) < 24) {
-  console.error(
+  process.stderr.write(
     `waymark: needs Node 24 or later, but this is ${process.version}.\n` +
-      "Run `npm ci` in the project with install scripts allowed: it installs the project's own Node.",
+      "Run `npm ci` in the project with install scripts allowed: it installs the project's own Node.\n",
   );
   process.exit(1);
 }

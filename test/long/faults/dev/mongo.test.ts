@@ -28,7 +28,7 @@ async function insertNote(url: string): Promise<void> {
   await client
     .db()
     .collection("note")
-    .insertOne({ text: "kept" }, { writeConcern: { j: true } });
+    .insertOne({ text: "kept" }, { writeConcern: { journal: true } });
 }
 
 async function readNotes(url: string): Promise<unknown[]> {
