@@ -40,7 +40,7 @@ export function toCliFailure(error: unknown): CliFailure {
   // The system's message names the file: "ENOENT: no such file or directory, open 'jobs.csv'".
   if (thrown.syscall !== undefined && thrown.code !== "EPIPE")
     return createFailure(1, { code: "FileError", message, hint: null, details: null });
-  // A bug: the stack shows where. A closed pipe is none.
+  // The stack shows where the bug is. A closed pipe is not a bug.
   const text = thrown.code === "EPIPE" ? "" : `Error: ${thrown.stack}`;
   return { exitCode: 1, text, document: { code: "InternalError", message, hint: null, details: null } };
 }

@@ -12,8 +12,8 @@ const SEAL_CONTEXT = "database_identity";
 const KNOWN_PLAINTEXT = "waymark";
 
 /**
- * Throws StartupError if the secrets in this database are encrypted with another WAYMARK_SECRET. Stores a check value if
- * there is none: every process does so before it encrypts. Requires that the database identity has been checked.
+ * Throws StartupError if the secrets in this database are encrypted with another WAYMARK_SECRET. Stores the first check
+ * value: every process does so before it encrypts. Requires that the database identity has been checked.
  */
 export async function checkSecret(on: Reader, secretBox: SecretBox): Promise<void> {
   const sealed = (await storedIdentity(on))?.secretCheck;
