@@ -9,7 +9,7 @@ import { openDatabase } from "../../src/core/postgres/database.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { uuidV7Sql } from "../../src/core/ids.ts";
 import { createLogger } from "../../src/core/logger.ts";
-import { createScheduler } from "../../src/scheduling/api.ts";
+import { Scheduler } from "../../src/scheduling/api.ts";
 import { openMongo } from "../../src/core/mongo.ts";
 import { createSecretBox } from "../../src/core/secret-box.ts";
 import { ensurePartitions } from "../../src/webhooks/deliveries/weekly-partitions.sql.ts";
@@ -38,7 +38,7 @@ async function start(): Promise<void> {
       secretBox: createSecretBox(BENCH_SECRET),
     },
     {
-      scheduler: createScheduler({ mongo, logger: createLogger("info") }),
+      scheduler: new Scheduler({ mongo, logger: createLogger("info") }),
       services: {
         sender: openSender(),
         endpoints: { disableFailing: () => Promise.resolve([]) },

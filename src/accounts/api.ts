@@ -33,5 +33,5 @@ export type { SessionVerifier } from "./sessions/verifier.ts";
 export { SsoConnection } from "./sso/entity.ts";
 export { SuspensionService } from "./suspension.service.ts";
 export { resetTwoFactor } from "./two-factor/reset.ts";
-export { canDecryptLatestSecret, usersWithUnreadableSecret } from "./two-factor/unreadable-secrets.sql.ts";
+export { usersWithUnreadableSecret } from "./two-factor/unreadable-secrets.sql.ts";
 export { UserService } from "./user.service.ts";

@@ -8,7 +8,7 @@ import type { AppContext } from "./context.ts";
 import { openGraphql } from "./graphql.ts";
 import { openReplicaReaders } from "./replicas.ts";
 import { openServices } from "./services.ts";
-import { createScheduler, createStepScheduler } from "../scheduling/api.ts";
+import { Scheduler, scheduleStep } from "../scheduling/api.ts";
 import { startWorker } from "./worker.ts";
 import type { Config } from "../config/config.ts";
 import { entities } from "./entities.ts";
@@ -85,10 +85,11 @@ export async function createApp(config: Config, deps: AppDeps, overrides: AppOve
   const verifier = opened.use(new KeyVerifier(context));
   opened.use(startBackgroundTasks(context, verifier));
   const replicas = opened.use(await openReplicaReaders(context));
-  const scheduler = createScheduler({ mongo, ...context });
-  const scheduleStep = createStepScheduler(scheduler);
+  const scheduler = new Scheduler({ mongo, ...context });
   if (config.role === "api") opened.use(scheduler);
-  const opening = opened.use(await openServices(context, { replicas, scheduleStep }));
+  const opening = opened.use(
+    await openServices(context, { replicas, scheduleStep: (atMs) => scheduleStep(scheduler, atMs) }),
+  );
   const { services, alertNotifier, setListenUrl } = opening;
   const worker =
     config.role === "api"

@@ -18,8 +18,8 @@ import { createPublicUrl } from "../core/public-url.ts";
 import type { SecretBox } from "../core/secret-box.ts";
 import {
   acceptSecret,
+  checkDatabase,
   checkSecret,
-  createStartupCheck,
   hasSealedData,
   RECOVERED_MESSAGE,
 } from "../restore/api.ts";
@@ -46,8 +46,9 @@ export async function openCliServices({ env, printStatus, startupCheck }: CliSer
   await using stack = new AsyncDisposableStack();
   const embeddedOptions = { dataDir: config.dataDir, exclusive: false, onProgress: printStatus };
   const url = config.database.url ?? stack.use(await openEmbeddedPostgres(embeddedOptions)).url;
+  const onRecovered = (): void => printStatus(RECOVERED_MESSAGE);
   const afterMigrate =
-    startupCheck ?? createStartupCheck({ onRecovered: () => printStatus(RECOVERED_MESSAGE) });
+    startupCheck ?? ((database: LockedConnection) => checkDatabase(database, { onRecovered }));
   const appliedMigrations = await migrateDatabase(
     { url, poolSize: POOL_SIZE, entities },
     { afterMigrate, onLockWait: printStatus },

@@ -17,7 +17,7 @@ import { migrateDatabase } from "../core/postgres/migrate.ts";
 import { openMongo, type Mongo } from "../core/mongo.ts";
 import type { SecretBox } from "../core/secret-box.ts";
 import { traceFields, type Tracing, type TracingSettings } from "../core/tracing/tracing.ts";
-import { createStartupCheck, hasSealedData, RECOVERED_MESSAGE } from "../restore/api.ts";
+import { checkDatabase, hasSealedData, RECOVERED_MESSAGE } from "../restore/api.ts";
 
 /** Runs the server with the settings of the environment. Prints a StartupError with its hint and sets exit code 1. */
 export async function runFromEnvironment(): Promise<void> {
@@ -47,10 +47,11 @@ export async function runServer(config: Config): Promise<void> {
   await migrateDatabase(
     { url: databaseUrl, poolSize: config.database.poolSize, entities },
     {
-      afterMigrate: createStartupCheck({
-        openBox,
-        onRecovered: (recovery) => logger.warn(recovery, RECOVERED_MESSAGE),
-      }),
+      afterMigrate: (database) =>
+        checkDatabase(database, {
+          openBox,
+          onRecovered: (recovery) => logger.warn(recovery, RECOVERED_MESSAGE),
+        }),
       onLockWait: (message) => logger.warn(message),
     },
   );

@@ -7,15 +7,11 @@ import type { NotificationWorker } from "../notifications/api.ts";
 import type { Logger } from "../core/logger.ts";
 import type { RequestLog } from "../request-log/api.ts";
 import {
-  createStepScheduler,
-  createWakeUpScheduler,
-  mailHandlers,
-  notificationHandlers,
-  requestLogHandlers,
   type Scheduler,
-  testRunHandlers,
-  webhookHandlers,
+  scheduleStep,
+  scheduleWakeUp,
   type WebhookWork,
+  workerHandlers,
 } from "../scheduling/api.ts";
 import {
   type AlertNotifier,
@@ -62,28 +58,31 @@ export async function startWorker(
     database,
     alertNotifier,
     sender: services.sender,
-    scheduleWakeUp: createWakeUpScheduler(scheduler),
+    scheduleWakeUp: (endpointId, atMs) => scheduleWakeUp(scheduler, endpointId, atMs),
     retryPolicies: retryPolicies(config.webhooks.retrySchedule),
   });
-  const scheduleStep = createStepScheduler(scheduler);
+  const stepDeps = {
+    ...context,
+    jobs: services.jobs,
+    scheduleStep: (atMs: number) => scheduleStep(scheduler, atMs),
+  };
   const mails = new MailWorker({
     ...context,
     transport: createMailTransport({ ...config.mail, directory: config.mail.folder }),
   });
-  scheduler.start([
-    ...mailHandlers(mails),
-    ...notificationHandlers(services.notificationWorker),
-    ...requestLogHandlers({
+  const handlers = workerHandlers({
+    webhooks: webhookWork(worker, services, logger),
+    mails,
+    notifications: services.notificationWorker,
+    requestLog: {
       purgeExpired: async () => {
         const dropped = await services.requests.purgeExpired();
         if (dropped.length > 0) logger.info({ dropped }, "deleted request log entries past their retention");
       },
-    }),
-    ...testRunHandlers({
-      applyDueSteps: () => applyDueSteps({ ...context, jobs: services.jobs, scheduleStep }),
-    }),
-    ...webhookHandlers(webhookWork(worker, services, logger)),
-  ]);
+    },
+    applyDueSteps: () => applyDueSteps(stepDeps),
+  });
+  scheduler.start(handlers);
   return {
     problem: () => worker.problem(),
     async [Symbol.asyncDispose]() {

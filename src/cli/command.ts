@@ -1,12 +1,6 @@
 /** Commands as rows: an argument, options, and a function that returns the result to print. */
 import { Command, Option } from "commander";
-import {
-  type CliContext,
-  type ServiceContext,
-  type WebhookContext,
-  withServices,
-  withWebhooks,
-} from "./context.ts";
+import { type CliContext, type ServiceContext, type WebhookContext, withServices } from "./context.ts";
 import type { Result } from "./output.ts";
 
 export type CliCommand = (cli: CliContext) => Command;
@@ -62,7 +56,13 @@ type Open<Context> = (cli: CliContext, work: (context: Context) => Promise<void>
 export const command = definer<CliContext>((cli, work) => work(cli));
 export const serviceCommand = definer<ServiceContext>(withServices);
 /** Defines a command that uses webhook endpoints and deliveries, too. */
-export const webhookCommand = definer<WebhookContext>(withWebhooks);
+export const webhookCommand = definer<WebhookContext>((cli, work) =>
+  withServices(cli, async (context) => {
+    await using webhooks = await context.openWebhooks();
+    const { endpoints, deliveries } = webhooks;
+    await work({ ...context, endpoints, deliveries });
+  }),
+);
 
 export function definer<Context>(open: Open<Context>) {
   return <const Rows extends OptionRows, Argument extends string>(

@@ -39,11 +39,11 @@ const TERMINATION_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
  * Opens the services for `work`. Handles signals, because an immediate exit would leave an embedded PostgreSQL that this
  * process started running.
  */
-export async function withServices<Value>(
+export async function withServices(
   cli: CliContext,
-  work: (context: ServiceContext) => Promise<Value>,
+  work: (context: ServiceContext) => Promise<void>,
   startupCheck?: CliServicesOptions["startupCheck"],
-): Promise<Value> {
+): Promise<void> {
   const { host, output } = cli;
   const controller = new AbortController();
   const { signal } = controller;
@@ -55,20 +55,8 @@ export async function withServices<Value>(
     const { printStatus } = output;
     await using services = await openCliServices({ env: host.env, printStatus, startupCheck });
     signal.throwIfAborted();
-    return await work({ ...cli, ...services, signal });
+    await work({ ...cli, ...services, signal });
   } finally {
     for (const name of TERMINATION_SIGNALS) host.off(name, onSignal);
   }
-}
-
-/** Like `withServices`, with webhook endpoints and deliveries. */
-export function withWebhooks<Value>(
-  cli: CliContext,
-  work: (context: WebhookContext) => Promise<Value>,
-): Promise<Value> {
-  return withServices(cli, async (context) => {
-    await using webhooks = await context.openWebhooks();
-    const { endpoints, deliveries } = webhooks;
-    return await work({ ...context, endpoints, deliveries });
-  });
 }

@@ -22,8 +22,8 @@ interface CliFailure {
 
 export function toCliFailure(error: unknown): CliFailure {
   if (error instanceof UsageError || error instanceof StartupError) {
-    const { name, message, hint } = error;
-    return createFailure(error instanceof UsageError ? 2 : 1, { code: name, message, hint, details: null });
+    const { name: code, message, hint } = error;
+    return createFailure(error instanceof UsageError ? 2 : 1, { code, message, hint, details: null });
   }
   if (error instanceof AppError) {
     const { code, message, details } = error;
@@ -31,24 +31,18 @@ export function toCliFailure(error: unknown): CliFailure {
     const exitCode = code === "BadRequestException" ? 2 : 1;
     return createFailure(exitCode, { code, message, hint: hintFor(error), details });
   }
-  return unexpectedFailure(error instanceof Error ? error : new Error(String(error)));
-}
-
-function unexpectedFailure(error: NodeJS.ErrnoException): CliFailure {
-  const { name, message, stack = message, code, syscall } = error;
-  const document = { code: "InternalError", message, hint: null, details: null };
-  if (name === "AbortError")
-    return createFailure(1, {
-      ...document,
-      code: "Interrupted",
-      message: "Interrupted",
-      hint: "Changes committed before the interruption are kept.",
-    });
-  if (code === "EPIPE") return { exitCode: 1, text: "", document };
+  const thrown: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));
+  const { message } = thrown;
+  if (thrown.name === "AbortError") {
+    const hint = "Changes committed before the interruption are kept.";
+    return createFailure(1, { code: "Interrupted", message: "Interrupted", hint, details: null });
+  }
   // The system's message names the file: "ENOENT: no such file or directory, open 'jobs.csv'".
-  if (syscall !== undefined) return createFailure(1, { ...document, code: "FileError" });
-  // A bug: the stack shows where.
-  return { exitCode: 1, text: `Error: ${stack}`, document };
+  if (thrown.syscall !== undefined && thrown.code !== "EPIPE")
+    return createFailure(1, { code: "FileError", message, hint: null, details: null });
+  // The stack shows where the bug is. A closed pipe is not a bug.
+  const text = thrown.code === "EPIPE" ? "" : `Error: ${thrown.stack}`;
+  return { exitCode: 1, text, document: { code: "InternalError", message, hint: null, details: null } };
 }
 
 function createFailure(exitCode: 1 | 2, document: CliFailure["document"]): CliFailure {

@@ -1,4 +1,5 @@
-/** Entry point of the command line; launch.mjs starts it for `npx waymark`. */
+#!/usr/bin/env node
+/** Entry point of the command line, `npx waymark`: npm puts the project's own Node first on the path. */
 import { enableNodeCompileCache } from "../core/compile-cache.ts";
 
 enableNodeCompileCache();

@@ -1,6 +1,6 @@
 /** The data folder: holds the embedded databases and the generated secrets. */
 import { randomBytes } from "node:crypto";
-import { access, constants, link, mkdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { access, constants, mkdir, readFile, realpath, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { StartupError } from "../core/errors.ts";
 
@@ -18,14 +18,13 @@ export async function prepareDataFolder(dataDir: string): Promise<string> {
   }
 }
 
-/**
- * Returns the key in `path` (mode 0600): 32 bytes as base64url. Creates a missing file, also if several processes do at the same
- * time. Throws StartupError if the file is damaged.
- */
+/** Returns the key in `path` (mode 0600): 32 bytes as base64url. Creates a missing file. Throws StartupError if it is damaged. */
 export async function readOrCreateKey(path: string): Promise<string> {
   try {
-    const key = (await readIfPresent(path)) ?? (await createKey(path));
-    if (keyPattern.test(key)) return key;
+    const key = randomBytes(32).toString("base64url");
+    await writeFile(path, key, { flag: "wx", mode: 0o600, flush: true }).catch(ignoreCode("EEXIST"));
+    const stored = await readFile(path, "utf8");
+    if (keyPattern.test(stored)) return stored;
   } catch (error) {
     throw folderError(path, error);
   }
@@ -38,19 +37,6 @@ export async function readOrCreateKey(path: string): Promise<string> {
 /** Returns the file's text; null if it does not exist. */
 export async function readIfPresent(path: string): Promise<string | null> {
   return (await readFile(path, "utf8").catch(ignoreCode("ENOENT"))) ?? null;
-}
-
-/** Writes a temporary file and links it to `path`, so that the file is never partial and only one process creates it. */
-async function createKey(path: string): Promise<string> {
-  const temporaryFile = `${path}.${randomBytes(4).toString("hex")}`;
-  try {
-    const key = randomBytes(32).toString("base64url");
-    await writeFile(temporaryFile, key, { flag: "wx", mode: 0o600, flush: true });
-    await link(temporaryFile, path).catch(ignoreCode("EEXIST"));
-  } finally {
-    await rm(temporaryFile, { force: true });
-  }
-  return readFile(path, "utf8");
 }
 
 /** Returns the code of a failed system call, such as `ENOENT`; undefined for other errors. */

@@ -2,34 +2,29 @@
  * A database server in the data folder. The process that holds the server's lock owns it: it starts the server, restarts it if it
  * ends, and stops it. The server is a detached process, so it outlives a killed owner; the next owner stops it first.
  */
-import { execFile, type ChildProcess, type StdioOptions } from "node:child_process";
-import { open, readFile } from "node:fs/promises";
+import { execFile, spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
+import { once } from "node:events";
+import { open, readFile, rm } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { StartupError } from "../core/errors.ts";
 import { MINUTE_MS } from "../core/time.ts";
-import { ignoreCode, systemCode } from "./data-folder.ts";
+import { ignoreCode, readIfPresent, systemCode } from "./data-folder.ts";
 
 export interface ServerProgram {
   readonly name: string;
   readonly logFile: string;
   /** How to repair a server that does not start. */
   readonly hint: string;
+  /** Begins with the process ID while the server runs. */
+  readonly pidFile: string;
+  /** A part of the command line that only this folder's server has. */
+  readonly commandLine: string;
   /** Signals that stop the server, in order, each with the time in milliseconds to wait for its effect. */
   readonly stopSignals: readonly (readonly [NodeJS.Signals, number])[];
-  /** Returns the process ID of the folder's server; null if none runs. */
-  find(): Promise<number | null>;
-  spawn(options: { detached: true; stdio: StdioOptions }): ChildProcess;
+  spawn(options: SpawnOptions): ChildProcess;
   /** Resolves once the server can be used. Rejects while it cannot; a StartupError ends the start. */
   connect(): Promise<void>;
-  /** Returns what a developer should see of the log of a failed start. */
-  summarize(log: string): string;
-}
-
-interface Child {
-  readonly pid: number | undefined;
-  isReady: boolean;
-  exitReason: string | null;
 }
 
 const maxLogBytes = 10 * 1024 * 1024;
@@ -41,30 +36,27 @@ const pollMs = 20;
 export class OwnedServer implements AsyncDisposable {
   readonly #program: ServerProgram;
   readonly #stopping = new AbortController();
-  #child: Child | null = null;
+  readonly #signal: AbortSignal;
+  #child: ChildProcess | null = null;
   #restart: Promise<void> | undefined;
 
-  private constructor(program: ServerProgram) {
+  private constructor(program: ServerProgram, signal: AbortSignal) {
     this.#program = program;
+    this.#signal = AbortSignal.any([this.#stopping.signal, signal]);
   }
 
   /** Resolves once the server can be used. Call it under the server's lock. Throws StartupError, after it stopped the server. */
-  static async start(program: ServerProgram, signal?: AbortSignal): Promise<OwnedServer> {
-    const server = new OwnedServer(program);
-    const abort = (): void => server.#stopping.abort();
-    signal?.addEventListener("abort", abort);
+  static async start(program: ServerProgram, signal = new AbortController().signal): Promise<OwnedServer> {
+    const server = new OwnedServer(program, signal);
     try {
-      signal?.throwIfAborted();
-      const leftover = await program.find();
+      const leftover = await findServer(program);
       if (leftover !== null)
-        await stop(leftover, program.stopSignals, async () => (await program.find()) === null);
+        await stop(leftover, program.stopSignals, async () => (await findServer(program)) === null);
       await server.#start(maxStarts);
       return server;
     } catch (error) {
       await server[Symbol.asyncDispose]();
       throw error;
-    } finally {
-      signal?.removeEventListener("abort", abort);
     }
   }
 
@@ -73,22 +65,21 @@ export class OwnedServer implements AsyncDisposable {
     this.#stopping.abort();
     await this.#restart;
     const child = this.#child;
-    if (child?.pid === undefined || child.exitReason !== null) return;
-    await stop(child.pid, this.#program.stopSignals, () => child.exitReason !== null);
+    if (child?.pid === undefined || hasEnded(child)) return;
+    await stop(child.pid, this.#program.stopSignals, () => hasEnded(child));
   }
 
   async #start(attempts: number): Promise<void> {
-    const { signal } = this.#stopping;
     for (let attempt = 1; ; attempt += 1) {
-      signal.throwIfAborted();
+      this.#signal.throwIfAborted();
       try {
         await this.#startOnce();
         return;
       } catch (error) {
-        const isRunning = this.#child?.exitReason === null;
-        if (isRunning || signal.aborted || attempt >= attempts) throw error;
+        const isRunning = this.#child !== null && !hasEnded(this.#child);
+        if (isRunning || this.#signal.aborted || attempt >= attempts) throw error;
       }
-      await pause(restartPauseMs, undefined, { signal });
+      await pause(restartPauseMs, undefined, { signal: this.#signal });
     }
   }
 
@@ -97,48 +88,74 @@ export class OwnedServer implements AsyncDisposable {
     const { name, logFile, hint } = this.#program;
     await using log = await open(logFile, "a+", 0o600);
     if ((await log.stat()).size > maxLogBytes) await log.truncate();
-    const { size: logStart } = await log.stat();
-    const child = this.#spawn(log.fd);
+    // A separate process group, so that Ctrl-C does not stop the server before the requests in flight are answered.
+    const child = this.#program.spawn({ detached: true, stdio: ["ignore", log.fd, log.fd] });
+    child.unref();
+    this.#child = child;
     let problem = "It does not respond";
+    await once(child, "spawn").catch((error: unknown) => (problem = String(error)));
     for (const deadline = performance.now() + MINUTE_MS; performance.now() < deadline; await pause(pollMs)) {
-      this.#stopping.signal.throwIfAborted();
-      if (child.exitReason !== null) break;
+      this.#signal.throwIfAborted();
+      if (hasEnded(child)) break;
       try {
         await this.#program.connect();
-        child.isReady = child.exitReason === null;
-        if (child.isReady) return;
+        if (hasEnded(child)) break;
+        child.once("exit", () => {
+          if (!this.#signal.aborted) this.#restart = this.#start(Infinity).catch(() => undefined);
+        });
+        return;
       } catch (error) {
         if (error instanceof StartupError) throw error;
         problem = String(error);
       }
     }
-    const lines = (await readFile(logFile)).subarray(logStart).toString("utf8").trim();
-    throw new StartupError(
-      `${name} did not start. ${child.exitReason ?? problem}.\n${this.#program.summarize(lines)}`,
-      hint,
-    );
+    if (child.pid !== undefined && hasEnded(child))
+      problem = `It exited with ${child.exitCode ?? child.signalCode}`;
+    throw new StartupError(`${name} did not start. ${problem}.`, hint);
   }
+}
 
-  #spawn(log: number): Child {
-    // A separate process group, so that Ctrl-C does not stop the server before the requests in flight are answered.
-    const started = this.#program.spawn({ detached: true, stdio: ["ignore", log, log] });
-    started.unref();
-    const child: Child = { pid: started.pid, isReady: false, exitReason: null };
-    this.#child = child;
-    started.once("error", (error) => (child.exitReason = String(error)));
-    started.once("exit", (code, signal) => {
-      child.exitReason = `It exited with ${code ?? signal}`;
-      if (child.isReady && !this.#stopping.signal.aborted)
-        this.#restart = this.#start(Infinity).catch(() => undefined);
-    });
-    return child;
-  }
+/** True also if it could not be started. */
+function hasEnded({ pid, exitCode, signalCode }: ChildProcess): boolean {
+  return pid === undefined || exitCode !== null || signalCode !== null;
+}
+
+/** Returns the process ID of the folder's server; null if none runs. */
+async function findServer({ pidFile, commandLine }: ServerProgram): Promise<number | null> {
+  const pid = Number.parseInt((await readIfPresent(pidFile)) ?? "", 10);
+  // An empty file may belong to a server that is starting.
+  if (Number.isNaN(pid)) return null;
+  if ((await readCommandLine(pid)).includes(commandLine)) return pid;
+  // Of a killed server, or of a copied folder: PostgreSQL would refuse to start if its process ID was reused.
+  await rm(pidFile, { force: true });
+  return null;
+}
+
+/** A system user. */
+export type SystemAccount = Readonly<{ uid: number; gid: number }>;
+
+/**
+ * Starts a program without our environment, which contains secrets and PG* settings. PostgreSQL refuses to run as root, so root
+ * starts it as another user who keeps one capability: to bypass file permissions, because other users cannot access /root. The
+ * secure bit makes access(2), which PostgreSQL calls on its own executable, honour it.
+ */
+export function spawnAs(
+  account: SystemAccount | null,
+  program: string,
+  args: readonly string[],
+  options: SpawnOptions,
+): ChildProcess {
+  const common = { ...options, cwd: "/", env: { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C" } };
+  if (account === null) return spawn(program, args, common);
+  const ids = [`--reuid=${account.uid}`, `--regid=${account.gid}`, "--clear-groups"];
+  const caps = ["inh", "ambient"].map((set) => `--${set}-caps=-all,+dac_override`);
+  return spawn("setpriv", [...ids, "--securebits=+no_setuid_fixup", ...caps, program, ...args], common);
 }
 
 async function stop(
   pid: number,
   signals: ServerProgram["stopSignals"],
-  hasEnded: () => boolean | Promise<boolean>,
+  isStopped: () => boolean | Promise<boolean>,
 ): Promise<void> {
   for (const [signal, timeoutMs] of signals) {
     try {
@@ -147,7 +164,7 @@ async function stop(
       ignoreCode("ESRCH")(error);
     }
     const deadline = performance.now() + timeoutMs;
-    for (; performance.now() < deadline; await pause(pollMs)) if (await hasEnded()) return;
+    for (; performance.now() < deadline; await pause(pollMs)) if (await isStopped()) return;
   }
 }
 

@@ -31,19 +31,20 @@ export interface AccessChange extends AuditEvent {
 /** Call it with the transaction of the change: the change, its audit entry and its mails commit together. */
 export type RecordAccessChange = (on: Reader, change: AccessChange) => Promise<void>;
 
-export interface AccessNoticeDeps {
-  mails: Pick<MailService, "enqueue">;
-  /** Returns the URL of a page of the console or the guide. */
-  pageUrl: (path: string) => string;
-}
-
 /**
  * Changes of one kind and organisation that are mailed within any hour, so that many harmless ones cannot hide one of another kind.
  * The mail about the next one says so. The audit log has all of them.
  */
 export const MAX_NOTICES_PER_HOUR = 10;
 
-export function createAccessChangeRecorder({ mails, pageUrl }: AccessNoticeDeps): RecordAccessChange {
+/** `pageUrl` returns the URL of a page of the console or the guide. */
+export function createAccessChangeRecorder({
+  mails,
+  pageUrl,
+}: {
+  mails: Pick<MailService, "enqueue">;
+  pageUrl: (path: string) => string;
+}): RecordAccessChange {
   return async (on, change) => {
     const { isTest } = await recordAuditEvent(on, change);
     const { organizationId, action, subjectName } = change;
@@ -53,28 +54,28 @@ export function createAccessChangeRecorder({ mails, pageUrl }: AccessNoticeDeps)
     const count = await on.em().count(AuditEntry, lastHour);
     if (count > MAX_NOTICES_PER_HOUR + 1) return;
     const isLast = count > MAX_NOTICES_PER_HOUR;
-    const owners = await on
-      .em()
-      .find(User, { organization: organizationId, role: "owner" }, { filters: false });
     const actor =
       change.actor.type === "system" ? "a Waymark operator" : await actorDisplayName(on, change.actor);
+    const paragraphs = [
+      `${title} in your organisation: ${subjectName}. The change was made by ${actor}.`,
+      "If you don't recognise this change, revoke the key or pause the endpoint in the console, and ask the other owners about it.",
+    ];
+    if (isLast)
+      paragraphs.push(
+        `This is change ${count} of this kind within an hour. You get no e-mail about the next ones in this hour. The audit log lists every change.`,
+      );
     const content = {
       subject: isLast ? `${count} changes within an hour: ${title}` : `${title}: ${subjectName}`,
       title,
-      paragraphs: [
-        `${title} in your organisation: ${subjectName}. The change was made by ${actor}.`,
-        "If you don't recognise this change, revoke the key or pause the endpoint in the console, and ask the other owners about it.",
-        ...(isLast ? [`This is change ${count} of this kind within an hour. ${NO_MORE_NOTICES}`] : []),
-      ],
+      paragraphs,
       action: { label: "Open the audit log", url: pageUrl("/audit") },
       ...(action.startsWith("key.") && {
         help: { label: "What to do if a key leaks", url: pageUrl("/guide/authentication#if-a-key-leaks") },
       }),
       footnote: "You received this e-mail because you are an owner of your organisation.",
     };
+    const ofOwners = { organization: organizationId, role: "owner" } as const;
+    const owners = await on.em().find(User, ofOwners, { filters: false });
     for (const { email } of owners) await mails.enqueue(on, composeMail(email, "access_changed", content));
   };
 }
-
-const NO_MORE_NOTICES =
-  "You get no e-mail about the next ones in this hour. The audit log lists every change.";

@@ -6,9 +6,8 @@ import { LockMode, raw } from "@mikro-orm/postgresql";
 import { databaseNowMs } from "../core/postgres/clock.ts";
 import type { Database, Reader } from "../core/postgres/database.ts";
 import { newUuid } from "../core/ids.ts";
-import type { SealedValue } from "../core/secret-box.ts";
 import { SECOND_MS, MINUTE_MS, HOUR_MS } from "../core/time.ts";
-import { Mail, mailSealContext, type MailStatus } from "./entity.ts";
+import { Mail, type MailStatus } from "./entity.ts";
 import type { MailOutcome } from "./transport.ts";
 
 /** The delay before each attempt, after the previous one. The mail fails after the last, about 36 hours after the first. */
@@ -71,12 +70,4 @@ export async function deleteExpiredMails(database: Reader): Promise<number> {
   const beforeMs = (await databaseNowMs(database)) - RETENTION_MS;
   await database.em().nativeDelete(Mail, { createdAt: { $lt: new Date(beforeMs) } });
   return beforeMs;
-}
-
-/** The latest encrypted body and its context, to check that WAYMARK_SECRET can open it; or null. */
-export async function latestSealedBody(on: Reader): Promise<SealedValue | null> {
-  const [mail] = await on
-    .em()
-    .find(Mail, { sealedBody: { $ne: null } }, { orderBy: { id: "desc" }, limit: 1 });
-  return mail?.sealedBody ? { sealed: mail.sealedBody, context: mailSealContext(mail.id) } : null;
 }

@@ -1,8 +1,8 @@
 /** Sends mails by SMTP, or writes them to `.eml` files if no mail server is configured. */
-import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createTransport, type SendMailOptions } from "nodemailer";
-import type { MailAddress, SmtpServer } from "../core/mail.ts";
+import { type MailAddress, type SmtpServer, toSingleLine } from "../core/mail.ts";
 import { redactLinks } from "./template.ts";
 
 export interface OutgoingMail {
@@ -23,7 +23,7 @@ export type MailOutcome =
 export interface MailTransport {
   /** Never rejects. When `signal` aborts, sending stops. */
   deliver(mail: OutgoingMail, signal: AbortSignal): Promise<MailOutcome>;
-  /** Deletes mail files written before `beforeMs`. */
+  /** Deletes the files of mails created before `beforeMs`. */
   purgeExpired(beforeMs: number): Promise<void>;
 }
 
@@ -35,8 +35,6 @@ export interface MailTransportOptions {
   readonly directory: string;
   /** The maximum time for an attempt. Default: 45 s. */
   readonly timeoutMs?: number;
-  /** PEM certificates of the authorities to trust instead of Node's own. */
-  readonly ca?: string | undefined;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -52,11 +50,11 @@ export function createMailTransport(options: MailTransportOptions): MailTranspor
 
 function createMailer(
   server: SmtpServer,
-  { from, timeoutMs = 45_000, ca }: MailTransportOptions,
+  { from, timeoutMs = 45_000 }: MailTransportOptions,
 ): MailTransport["deliver"] {
   const transport = createTransport({
     ...server,
-    tls: { minVersion: "TLSv1.2", ...(ca !== undefined && { ca }) },
+    tls: { minVersion: "TLSv1.2" },
     connectionTimeout: CONNECT_TIMEOUT_MS,
   });
   return async (mail, stop) => {
@@ -99,8 +97,6 @@ interface SmtpError extends Error {
   responseCode?: number;
 }
 
-const MAX_ERROR_LENGTH = 300;
-
 function toRefusal(error: SmtpError, password: string | undefined): MailOutcome {
   const { code = "", responseCode = 0 } = error;
   const isAboutMail = code === "EENVELOPE" || code === "EMESSAGE";
@@ -112,11 +108,11 @@ function toRefusal(error: SmtpError, password: string | undefined): MailOutcome 
 /** Returns the server's message as one line, without the password and without links of the mail. */
 function errorLine({ code, response, message }: SmtpError, password: string | undefined): string {
   const text = code === "EABORT" ? "the mail server took too long" : (response ?? message);
-  let line = redactLinks(text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " "));
+  let line = redactLinks(text);
   if (password)
     for (const form of [password, Buffer.from(password).toString("base64"), encodeURIComponent(password)])
       line = line.replaceAll(form, "[secret]");
-  return line.trim().slice(0, MAX_ERROR_LENGTH);
+  return toSingleLine(line);
 }
 
 const FILE_SUFFIX = ".eml";
@@ -125,7 +121,7 @@ const FILE_SUFFIX = ".eml";
 async function storeMail(mail: OutgoingMail, from: MailAddress, folder: string): Promise<MailOutcome> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const name = `${mail.createdAt.toISOString().replaceAll(":", "-")}-${mail.id}${FILE_SUFFIX}`;
+    const name = `${fileTime(mail.createdAt)}-${mail.id}${FILE_SUFFIX}`;
     const renderer = createTransport({ streamTransport: true, buffer: true, newline: "unix" });
     const { message } = await renderer.sendMail(toSendMailOptions(mail, from));
     await writeFile(join(folder, name), message as Buffer, { mode: 0o600 });
@@ -138,9 +134,12 @@ async function storeMail(mail: OutgoingMail, from: MailAddress, folder: string):
 
 async function purgeFiles(folder: string, beforeMs: number): Promise<void> {
   const names = await readdir(folder).catch(() => [] as string[]);
-  for (const name of names.filter((each) => each.endsWith(FILE_SUFFIX))) {
-    const path = join(folder, name);
-    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Infinity }));
-    if (mtimeMs < beforeMs) await rm(path, { force: true });
-  }
+  const before = fileTime(new Date(beforeMs));
+  for (const name of names.filter((each) => each.endsWith(FILE_SUFFIX) && each < before))
+    await rm(join(folder, name), { force: true });
+}
+
+/** Sorts by time. */
+function fileTime(time: Date): string {
+  return time.toISOString().replaceAll(":", "-");
 }

@@ -1,5 +1,4 @@
 /** The mail worker: sends due mails when PostgreSQL notifies it or a sweep runs. */
-import { setTimeout as pause } from "node:timers/promises";
 import { SpanKind, type Span } from "@opentelemetry/api";
 import { Counter, type Registry } from "prom-client";
 import type { Database } from "../core/postgres/database.ts";
@@ -8,8 +7,7 @@ import type { Logger } from "../core/logger.ts";
 import { listenToChannel } from "../core/postgres/notify.ts";
 import type { SecretBox } from "../core/secret-box.ts";
 import { markFailed, startTrace, withSpan } from "../core/tracing/tracing.ts";
-import { MINUTE_MS } from "../core/time.ts";
-import { type Mail, mailStatuses, type MailStatus, openBody } from "./entity.ts";
+import { type Mail, mailStatuses, openBody } from "./entity.ts";
 import { deleteExpiredMails, leaseDue, recordAttempt } from "./queue.ts";
 import { MAILS_CHANNEL } from "./service.ts";
 import type { MailOutcome, MailTransport } from "./transport.ts";
@@ -27,9 +25,6 @@ export interface MailWorkerDeps {
 /** So that one slow delivery doesn't block the others. */
 const MAX_CONCURRENT_SENDS = 4;
 const STOP_TIMEOUT_MS = 10_000;
-/** Less than the lease, after which another worker may send the mail again. */
-const RECORD_TIMEOUT_MS = MINUTE_MS;
-const RECORD_RETRY_MS = 1_000;
 
 /** Sends from its creation on. Disposing leases no more mails, and aborts those in flight after 10 seconds. */
 export class MailWorker implements AsyncDisposable {
@@ -114,7 +109,8 @@ export class MailWorker implements AsyncDisposable {
   async #send(mail: Mail, span: Span | null): Promise<void> {
     const { logger } = this.#deps;
     const outcome = await this.#deliver(mail);
-    const status = await this.#record(mail, outcome);
+    // If PostgreSQL is unavailable, the lease expires and the mail is sent again.
+    const status = await recordAttempt(this.#deps.database, mail, outcome);
     this.#attempts.inc({ outcome: status });
     if (outcome.error === null) return;
     if (span) markFailed(span, "refused");
@@ -132,19 +128,6 @@ export class MailWorker implements AsyncDisposable {
       return await transport.deliver(mail, this.#abortSends.signal);
     } catch (error) {
       return { status: "pending", error: (error as Error).message };
-    }
-  }
-
-  /** Retries for a minute if PostgreSQL is unavailable: a mail whose outcome isn't recorded is sent again. */
-  async #record(mail: Mail, outcome: MailOutcome): Promise<MailStatus> {
-    const signal = AbortSignal.any([this.#abortSends.signal, AbortSignal.timeout(RECORD_TIMEOUT_MS)]);
-    for (;;) {
-      try {
-        return await recordAttempt(this.#deps.database, mail, outcome);
-      } catch (error) {
-        if (signal.aborted) throw error;
-        await pause(RECORD_RETRY_MS, undefined, { signal }).catch(() => undefined);
-      }
     }
   }
 }

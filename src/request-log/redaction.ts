@@ -2,7 +2,9 @@
 
 export const MAX_LOGGED_BODY_BYTES = 4_096;
 const MAX_DEPTH = 16;
-const MASK = '"***"';
+/** More members of a list or object would not fit. */
+const MAX_MEMBERS = 500;
+const MASK = "***";
 
 const encoder = new TextEncoder();
 const encodedBytes = new Uint8Array(MAX_LOGGED_BODY_BYTES);
@@ -31,13 +33,10 @@ function normalizeFieldName(name: string): string {
   return name.replaceAll(/[_-]/g, "").toLowerCase();
 }
 
-/**
- * Returns `value` as redacted JSON, at most MAX_LOGGED_BODY_BYTES; null for undefined and null. The cost doesn't grow with
- * the size of `value` beyond that.
- */
+/** Returns `value` as redacted JSON, at most MAX_LOGGED_BODY_BYTES; null for undefined and null. */
 export function redactJson(value: unknown): string | null {
   if (value === undefined || value === null) return null;
-  const text = redact(value, "", 0, MAX_LOGGED_BODY_BYTES);
+  const text = JSON.stringify(redact(value, "", 0));
   // `encodeInto` splits no character.
   return text.slice(0, encoder.encodeInto(text, encodedBytes).read);
 }
@@ -48,37 +47,30 @@ const WORD = /^[a-z_.[\]-]{1,32}$/i;
 
 /** Returns the first 20 names, with `***` for each that is no word. */
 export function redactNames(names: readonly string[]): string[] {
-  return names.slice(0, MAX_NAMES).map((name) => (WORD.test(name) ? name : "***"));
+  return names.slice(0, MAX_NAMES).map((name) => (WORD.test(name) ? name : MASK));
 }
 
-/** Items of a list are redacted by its name. Stops soon after `maxLength` characters. */
-function redact(value: unknown, name: string, depth: number, maxLength: number): string {
+/** Items of a list are redacted by its name. */
+function redact(value: unknown, name: string, depth: number): unknown {
   if (typeof value !== "object" || value === null) return redactScalar(value, name);
   if (depth >= MAX_DEPTH) return MASK;
-  const isList = Array.isArray(value);
-  let text = isList ? "[" : "{";
-  for (const key of isList ? value.keys() : Object.keys(value)) {
-    if (text.length >= maxLength) return text;
-    if (text.length > 1) text += ",";
-    if (!isList) text += `${JSON.stringify(String(key).slice(0, MAX_LOGGED_BODY_BYTES))}:`;
-    const child = (value as Record<string | number, unknown>)[key];
-    text += redact(child, isList ? name : String(key), depth + 1, maxLength - text.length);
-  }
-  return text + (isList ? "]" : "}");
+  if (Array.isArray(value)) return value.slice(0, MAX_MEMBERS).map((item) => redact(item, name, depth + 1));
+  const members = Object.entries(value).slice(0, MAX_MEMBERS);
+  return Object.fromEntries(members.map(([key, member]) => [key, redact(member, key, depth + 1)]));
 }
 
-function redactScalar(value: unknown, name: string): string {
-  if (typeof value === "boolean" || value === null) return String(value);
+function redactScalar(value: unknown, name: string): unknown {
+  if (typeof value === "boolean" || value === null) return value;
   const fieldName = normalizeFieldName(name.slice(0, 64));
   if (!ALLOWED_FIELDS.has(fieldName)) return MASK;
-  if (typeof value !== "string") return JSON.stringify(value) ?? MASK;
+  if (typeof value !== "string") return value;
   const text = value.slice(0, MAX_LOGGED_BODY_BYTES);
-  return JSON.stringify(FIELDS_WITH_QUOTED_TEXT.has(fieldName) ? redactQuoted(text) : text);
+  return FIELDS_WITH_QUOTED_TEXT.has(fieldName) ? redactQuoted(text) : text;
 }
 
 /** GraphQL block strings, strings and comments. An unterminated one extends to the end of the text. */
 const QUOTED_PATTERN = /"""(?:[^"\\]|\\(?:""")?|"(?!""))*(?:"""|$)|"(?:\\.|[^"\\\n\r])*(?:"|$)|#[^\n\r]*/g;
 
 function redactQuoted(text: string): string {
-  return text.replace(QUOTED_PATTERN, (match) => (match.startsWith("#") ? "#" : '"***"'));
+  return text.replace(QUOTED_PATTERN, (match) => (match.startsWith("#") ? "#" : `"${MASK}"`));
 }

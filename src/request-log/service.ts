@@ -37,10 +37,8 @@ const BATCH_SIZE = 1_000;
 const STOP_TIMEOUT_MS = 5_000;
 const MAX_PATH_LENGTH = 1_000;
 const MAX_USAGE_DAYS = 30;
-/** Of the buffer. One partner may use half of it, so that it can't displace the entries of others. */
-const MAX_BYTES = 20_000_000;
-/** Of an entry without bodies; an estimate. */
-const ENTRY_BYTES = 1_000;
+/** Of the buffer, about 20 MB. One partner may use half of it, so that it can't displace the entries of others. */
+const MAX_ENTRIES = 20_000;
 /**
  * The failed requests of one partner that are logged in full, so that they don't fill the database. Further ones have no bodies,
  * and those with 429, which no rate limit bounds, are only counted.
@@ -49,12 +47,7 @@ const FAILURE_RATE = { perSecond: 1, burst: 1_000 };
 
 interface Partner {
   readonly failures: TokenBucket;
-  bufferedBytes: number;
-}
-
-interface BufferedEntry extends RequestLogEntry {
-  readonly partner: Partner;
-  readonly bytes: number;
+  buffered: number;
 }
 
 /** Creates missing partitions first, so that entries can be written. */
@@ -68,8 +61,7 @@ export class RequestLog implements AsyncDisposable {
   readonly #dropped: Counter;
   readonly #timer: NodeJS.Timeout;
   readonly #partners = new Map<string, Partner>();
-  readonly #buffer: BufferedEntry[] = [];
-  #bufferedBytes = 0;
+  readonly #buffer: (RequestLogEntry & { partner: Partner })[] = [];
 
   constructor(deps: RequestLogDeps) {
     this.#deps = deps;
@@ -84,29 +76,22 @@ export class RequestLog implements AsyncDisposable {
   /** Cheap, and never throws. */
   record({ partnerId, requestBodyValue, responseBodyValue, ...request }: FinishedRequest): void {
     const partner = this.#partnerOf(partnerId);
-    if (this.#bufferedBytes >= MAX_BYTES || partner.bufferedBytes >= MAX_BYTES / 2) {
+    if (this.#buffer.length >= MAX_ENTRIES || partner.buffered >= MAX_ENTRIES / 2) {
       this.#dropped.inc();
       return;
     }
     const isInFull = request.status >= 400 && partner.failures.take(performance.now());
-    const requestBody = isInFull ? redactJson(requestBodyValue) : null;
-    const responseBody = isInFull ? redactJson(responseBodyValue) : null;
-    const bytes = ENTRY_BYTES + (requestBody?.length ?? 0) + (responseBody?.length ?? 0);
-    const path = request.path.slice(0, MAX_PATH_LENGTH);
-    const ignoredParameters = redactNames(request.ignoredParameters);
-    const isLogged = isInFull || request.status !== 429;
-    this.#count(partner, bytes);
-    const entry = {
+    partner.buffered += 1;
+    this.#buffer.push({
       ...request,
-      path,
-      ignoredParameters,
-      isLogged,
-      requestBody,
-      responseBody,
       partner,
-      bytes,
-    };
-    if (this.#buffer.push(entry) % BATCH_SIZE === 0) void this.flush();
+      path: request.path.slice(0, MAX_PATH_LENGTH),
+      ignoredParameters: redactNames(request.ignoredParameters),
+      isLogged: isInFull || request.status !== 429,
+      requestBody: isInFull ? redactJson(requestBodyValue) : null,
+      responseBody: isInFull ? redactJson(responseBodyValue) : null,
+    });
+    if (this.#buffer.length % BATCH_SIZE === 0) void this.flush();
   }
 
   /** Writes buffered entries. Resolves when they are written or PostgreSQL is unavailable. */
@@ -136,12 +121,10 @@ export class RequestLog implements AsyncDisposable {
     return await listUsage(on, organizationId, days);
   }
 
-  /** Drops partitions past the retention time, and creates missing ones. Returns the dropped tables' names. */
+  /** Drops partitions past the retention time. Returns the dropped tables' names. */
   async purgeExpired(): Promise<string[]> {
     const { database, retentionDays } = this.#deps;
-    const dropped = await purgeExpiredRequests(database, retentionDays);
-    await ensureDailyPartitions(database);
-    return dropped;
+    return await purgeExpiredRequests(database, retentionDays);
   }
 
   /** Writes buffered entries, for at most 5 seconds. */
@@ -155,14 +138,9 @@ export class RequestLog implements AsyncDisposable {
   #partnerOf(id: string): Partner {
     const known = this.#partners.get(id);
     if (known) return known;
-    const partner = { failures: new TokenBucket(FAILURE_RATE, performance.now()), bufferedBytes: 0 };
+    const partner = { failures: new TokenBucket(FAILURE_RATE, performance.now()), buffered: 0 };
     this.#partners.set(id, partner);
     return partner;
-  }
-
-  #count(partner: Partner, bytes: number): void {
-    partner.bufferedBytes += bytes;
-    this.#bufferedBytes += bytes;
   }
 
   async #write(): Promise<void> {
@@ -179,7 +157,7 @@ export class RequestLog implements AsyncDisposable {
         this.#dropped.inc(batch.length);
       }
       this.#buffer.splice(0, batch.length);
-      for (const { partner, bytes } of batch) this.#count(partner, -bytes);
+      for (const { partner } of batch) partner.buffered -= 1;
     }
   }
 }

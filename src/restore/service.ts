@@ -2,7 +2,6 @@
  * The check at every start that the database was not restored or copied, and recovery after a restore: version and feed numbers
  * that clients have seen are not assigned again. Safe to repeat, because numbers only increase.
  */
-import { isDeepStrictEqual } from "node:util";
 import { NO_SOURCE, recordAuditEvent } from "../audit/api.ts";
 import { revokeAllSessions } from "../accounts/api.ts";
 import { advanceFeedSequence, isFeedAhead } from "../events/api.ts";
@@ -19,20 +18,16 @@ import {
   readIdentity,
   saveIdentity,
   storedIdentity,
-  withDefaults,
 } from "./database-identity.sql.ts";
 import { checkSecret } from "./secret-check.service.ts";
 
-export interface RecoveryResult {
+export interface RestoreResult {
   /** Time of the newest event in the database; later changes are lost. Null if there are no events. */
   readonly newestEventAt: string | null;
   /** Minimum version of the next change of any job. */
   readonly minNextVersion: number;
   /** Number of pending deliveries that may have been sent before. */
   readonly deliveriesFlagged: number;
-}
-
-export interface RestoreResult extends RecoveryResult {
   readonly sessionsEnded: number;
 }
 
@@ -47,101 +42,72 @@ export async function finishRestore(database: LockedConnection): Promise<Restore
       "A worker is connected to this database and may be sending. Stop all servers, and run this again.",
     );
   // Without defaults from the stored identity, which may be that of another cluster.
-  const identity = await readIdentity(database);
-  const deliveriesFlagged = await flagPending(database);
-  return await database.transaction(async (tx) => {
-    const sessionsEnded = await revokeAllSessions(tx);
-    const details = { sessions_ended: sessionsEnded };
-    return { ...(await advanceSequences(tx, { identity, deliveriesFlagged, details })), sessionsEnded };
-  });
+  return await recover(database, await readIdentity(database), revokeAllSessions);
 }
 
-/** Recovers at the start of a process that detects a new timeline, while other processes may run. */
-async function recover(database: LockedConnection, identity: DatabaseIdentity): Promise<RecoveryResult> {
+/** Raises the feed sequence and the version floor, flags pending deliveries, and stores identity and audit entry. */
+async function recover(
+  database: LockedConnection,
+  identity: DatabaseIdentity,
+  endSessions: (tx: Reader) => Promise<number>,
+): Promise<RestoreResult> {
   // First, because it may update millions of rows, and the transaction below blocks event writers. Safe to repeat.
   const deliveriesFlagged = await flagPending(database);
-  const details = { timeline: identity.timeline };
-  return await database.transaction((tx) => advanceSequences(tx, { identity, deliveriesFlagged, details }));
-}
-
-interface RecoveryStep {
-  readonly identity: DatabaseIdentity;
-  readonly deliveriesFlagged: number;
-  /** Additional details for the audit log. */
-  readonly details: Readonly<Record<string, unknown>>;
-}
-
-/** Raises the feed sequence and the version floor, and stores identity and audit entry. Constant time. */
-async function advanceSequences(
-  tx: Reader,
-  { identity, deliveriesFlagged, details }: RecoveryStep,
-): Promise<RecoveryResult> {
-  await advanceFeedSequence(tx);
-  const recovery = {
-    newestEventAt: await newestEventAt(tx),
-    minNextVersion: await raiseVersionFloor(tx),
-    deliveriesFlagged: deliveriesFlagged,
-  };
-  await saveIdentity(tx, identity);
-  await recordAuditEvent(tx, {
-    actor: systemActor,
-    ...NO_SOURCE,
-    action: "database.restored",
-    organizationId: null,
-    details: {
-      newest_event_at: recovery.newestEventAt,
-      min_next_version: recovery.minNextVersion,
-      deliveries_flagged: recovery.deliveriesFlagged,
-      ...details,
-    },
+  return await database.transaction(async (tx) => {
+    const sessionsEnded = await endSessions(tx);
+    await advanceFeedSequence(tx);
+    const newest = await newestEventAt(tx);
+    const minNextVersion = await raiseVersionFloor(tx);
+    await saveIdentity(tx, identity);
+    await recordAuditEvent(tx, {
+      actor: systemActor,
+      ...NO_SOURCE,
+      action: "database.restored",
+      organizationId: null,
+      details: {
+        newest_event_at: newest,
+        min_next_version: minNextVersion,
+        deliveries_flagged: deliveriesFlagged,
+        sessions_ended: sessionsEnded,
+        timeline: identity.timeline,
+      },
+    });
+    return { newestEventAt: newest, minNextVersion, deliveriesFlagged, sessionsEnded };
   });
-  return recovery;
-}
-
-/**
- * Throws StartupError if the database runs on another cluster, because only a person knows whether it was restored or copied.
- * A new timeline means a point-in-time restore or a failover: recovers and returns the result. Otherwise returns null. Must
- * run in one process at a time.
- */
-async function checkIdentity(database: LockedConnection): Promise<RecoveryResult | null> {
-  const [current, last] = [await readIdentity(database), await storedIdentity(database)];
-  if (await isFeedAhead(database)) throw databaseMovedError();
-  // Parts that this role may not read are assumed unchanged.
-  const identity = last ? withDefaults(current, last) : current;
-  if (last && !isSameDatabase(identity, last)) throw databaseMovedError();
-  if (isTimelineChanged(identity, last)) return await recover(database, identity);
-  if (!isDeepStrictEqual(identity, last)) await saveIdentity(database, identity);
-  return null;
 }
 
 export const RECOVERED_MESSAGE =
   "PostgreSQL is on a new timeline: it was restored, or a standby was promoted. Waymark raised job versions and feed " +
   "numbers and flagged pending deliveries. After a restore, see docs/operate/backup.md";
 
-/** Returns the check to run after migrations. It throws StartupError. `onRecovered` is called after an automatic recovery. */
-export function createStartupCheck({
-  openBox,
-  onRecovered,
-}: {
+interface StartupCheckOptions {
   /** Opens the secret box once the schema is up to date. Without it, the secret is not checked. */
-  openBox?: (database: LockedConnection) => Promise<SecretBox>;
-  onRecovered: (recovery: RecoveryResult) => void;
-}): (database: LockedConnection) => Promise<void> {
-  return async (database) => {
-    const recovery = await checkIdentity(database);
-    if (recovery) onRecovered(recovery);
-    if (openBox) await checkSecret(database, await openBox(database));
-  };
+  readonly openBox?: (database: LockedConnection) => Promise<SecretBox>;
+  readonly onRecovered: (recovery: RestoreResult) => void;
 }
 
-function isSameDatabase(identity: DatabaseIdentity, last: DatabaseIdentity): boolean {
-  const isSameSystem = last.systemIdentifier === null || identity.systemIdentifier === last.systemIdentifier;
-  return isSameSystem && identity.databaseOid === last.databaseOid;
-}
-
-/** True if both timelines are known and differ. */
-function isTimelineChanged(identity: DatabaseIdentity, last: DatabaseIdentity | null): boolean {
-  return last !== null && last.timeline !== null && identity.timeline !== last.timeline;
+/**
+ * The check after migrations; must run in one process at a time. Throws StartupError if the database runs on another cluster,
+ * because only a person knows whether it was restored or copied. A new timeline means a point-in-time restore or a failover:
+ * recovers, and calls `onRecovered`.
+ */
+export async function checkDatabase(
+  database: LockedConnection,
+  { openBox, onRecovered }: StartupCheckOptions,
+): Promise<void> {
+  const [current, last] = [await readIdentity(database), await storedIdentity(database)];
+  if (await isFeedAhead(database)) throw databaseMovedError();
+  // Parts that this role may not read are assumed unchanged.
+  const systemIdentifier = current.systemIdentifier ?? last?.systemIdentifier ?? null;
+  const identity = { ...current, systemIdentifier, timeline: current.timeline || (last?.timeline ?? 0) };
+  const isSameCluster = !last?.systemIdentifier || last.systemIdentifier === systemIdentifier;
+  const isSameDatabase = !last || last.databaseOid === identity.databaseOid;
+  if (!isSameCluster || !isSameDatabase) throw databaseMovedError();
+  // A promoted standby may have lost nothing, so sessions stay valid.
+  if (last?.timeline && last.timeline !== identity.timeline)
+    onRecovered(await recover(database, identity, () => Promise.resolve(0)));
+  else await saveIdentity(database, identity);
+  if (openBox) await checkSecret(database, await openBox(database));
 }
 
 function databaseMovedError(): StartupError {

@@ -1,11 +1,12 @@
 /** Agenda's MongoDB repository, changed so that a lost MongoDB does not end the process. */
+import { createHash } from "node:crypto";
 import { MongoJobRepository } from "@agendajs/mongo-backend";
 import type { AgendaBackend, JobParameters, JobRepositoryOptions } from "agenda";
 import { ObjectId, type Db } from "mongodb";
 import { singleFlight } from "../core/concurrency/single-flight.ts";
-import { TASKS_COLLECTION, taskId, type TaskHandler } from "./task.ts";
+import { TASKS_COLLECTION, type TaskHandler } from "./task.ts";
 
-export interface TaskRepositoryDeps {
+interface TaskRepositoryDeps {
   readonly db: Db;
   /** Once aborted, no more tasks are claimed. */
   readonly stopping: AbortSignal;
@@ -92,7 +93,7 @@ export class TaskRepository extends MongoJobRepository {
         nextRunAt: { $min: [{ $ifNull: ["$nextRunAt", now] }, latest] },
         lockedAt: { $cond: [{ $gt: ["$lockedAt", now] }, now, "$lockedAt"] },
       };
-      await this.collection.updateOne({ _id: taskId(name, {}) }, [{ $set: task }], { upsert: true });
+      await this.collection.updateOne({ _id: recurringTaskId(name) }, [{ $set: task }], { upsert: true });
     }
   }
 
@@ -103,6 +104,12 @@ export class TaskRepository extends MongoJobRepository {
       { $set: { lockedAt: null } },
     );
   }
+}
+
+/** By name, so that processes that start at the same time create one task. Agenda's own upsert would create two. */
+function recurringTaskId(name: string): ObjectId {
+  const digest = createHash("sha256").update(`${name}\n{}`).digest();
+  return new ObjectId(digest.subarray(0, 12));
 }
 
 /** Returns a backend that opens no connection and creates no index, because Agenda does not catch their errors. */

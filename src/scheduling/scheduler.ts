@@ -1,52 +1,36 @@
 /** The scheduler: one-off and recurring tasks, stored in MongoDB by Agenda and shared by all processes. */
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import { setImmediate as nextTick, setTimeout as pause } from "node:timers/promises";
-import { Agenda, InMemoryNotificationChannel, type Job, type JobId } from "agenda";
-import { MongoServerError, type Db } from "mongodb";
+import { setTimeout as pause } from "node:timers/promises";
+import { Agenda, InMemoryNotificationChannel, type Job } from "agenda";
+import { MongoServerError } from "mongodb";
 import { withTimeout } from "../core/concurrency/timeout.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Mongo } from "../core/mongo.ts";
 import { startTrace, withSpan } from "../core/tracing/tracing.ts";
 import { MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import { createBackend, TaskRepository } from "./repository.ts";
-import { taskDocument, TASKS_COLLECTION, type Task, type TaskHandler } from "./task.ts";
+import type { Task, TaskHandler } from "./task.ts";
 
-/** Disposing waits for running handlers and releases the locks of this process. The connection to MongoDB stays open. */
-export interface Scheduler extends AsyncDisposable {
-  /**
-   * Schedules one run of `task` by any process that handles it. Has no effect if a run with the same payload is scheduled, so
-   * include the time in the payload. Does not wait for MongoDB. The run is lost while MongoDB is unavailable, so a recurring
-   * task must find its work too. Throws a ZodError if the payload is invalid.
-   */
-  schedule<P extends object>(task: Task<P>, payload: P, runAt: Date): void;
-  /** Starts to run tasks as soon as MongoDB is up. Call it once. */
-  start(handlers: readonly TaskHandler[]): void;
-  /** Claims no more tasks. Call it before stopping the services that the handlers use. */
-  stopClaiming(): void;
-}
-
-export interface SchedulerTimes {
-  readonly processEveryMs: number;
+const defaultTimes = {
+  processEveryMs: SECOND_MS,
   /** Interval for repairing recurring tasks. */
-  readonly maintainEveryMs: number;
+  maintainEveryMs: MINUTE_MS,
   /** Timeout for each step of a stop. */
-  readonly stopTimeoutMs: number;
-}
+  stopTimeoutMs: 5_000,
+};
 
 export interface SchedulerDeps {
   readonly mongo: Mongo;
   readonly logger: Logger;
-  /** Unique process name. Default: host, process id and a random suffix. */
-  readonly name?: string;
-  readonly times?: Partial<SchedulerTimes>;
+  readonly times?: Partial<typeof defaultTimes>;
 }
 
-const defaultTimes: SchedulerTimes = {
-  processEveryMs: SECOND_MS,
-  maintainEveryMs: MINUTE_MS,
-  stopTimeoutMs: 5_000,
-};
+interface OpenedAgenda {
+  readonly agenda: Agenda;
+  readonly repository: TaskRepository;
+}
+
 const RETRY_DELAY_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const MAX_REMEMBERED = 50_000;
@@ -54,47 +38,46 @@ const MAX_REMEMBERED = 50_000;
 const MAX_CONCURRENCY = 20;
 const MAX_LOCKED = 100;
 
-/** Does not wait for MongoDB; connects in the background. */
-export function createScheduler(deps: SchedulerDeps): Scheduler {
-  return new AgendaScheduler(deps);
-}
-
-class AgendaScheduler implements Scheduler {
+/** Does not wait for MongoDB. Disposing waits for running handlers and releases the locks of this process. */
+export class Scheduler implements AsyncDisposable {
   readonly #mongo: Mongo;
   readonly #logger: Logger;
-  readonly #processName: string;
-  readonly #times: SchedulerTimes;
+  readonly #processName = `${hostname()}:${process.pid}:${randomBytes(4).toString("hex")}`;
+  readonly #times: typeof defaultTimes;
   readonly #stopping = new AbortController();
-  /** Tells this process's Agenda of tasks that are due before its next poll. */
-  readonly #channel = new InMemoryNotificationChannel();
-  readonly #pending: ReturnType<typeof taskDocument>[] = [];
   /** The due times (ms) of scheduled tasks. Until then they cannot have run. */
   readonly #dueTimes = new Map<string, number>();
-  #writing: Promise<void> | null = null;
+  readonly #writes = new Set<Promise<void>>();
+  #opening: Promise<OpenedAgenda> | null = null;
   #maintaining: Promise<void> = Promise.resolve();
-  #running: { agenda: Agenda; repository: TaskRepository } | null = null;
   #hasProblem = false;
 
-  constructor({ mongo, logger, times, name }: SchedulerDeps) {
+  constructor({ mongo, logger, times }: SchedulerDeps) {
     this.#mongo = mongo;
     this.#logger = logger;
-    this.#processName = name ?? `${hostname()}:${process.pid}:${randomBytes(4).toString("hex")}`;
     this.#times = { ...defaultTimes, ...times };
   }
 
+  /**
+   * Schedules one run of `task` by any process that handles it. Has no effect if this process scheduled a run with the same
+   * payload, so include the time in the payload. Does not wait for MongoDB. The run is lost while MongoDB is unavailable, so a
+   * recurring task must find its work too. Throws a ZodError if the payload is invalid.
+   */
   schedule<P extends object>({ name, payload: schema }: Task<P>, payload: P, runAt: Date): void {
     const key = `${name}\n${JSON.stringify(payload)}`;
     if ((this.#dueTimes.get(key) ?? 0) > Date.now()) return;
-    this.#pending.push(taskDocument(name, schema.parse(payload), runAt));
+    const write = this.#write(name, schema.parse(payload), runAt).finally(() => this.#writes.delete(write));
+    this.#writes.add(write);
     if (this.#dueTimes.size >= MAX_REMEMBERED) this.#dueTimes.clear();
     this.#dueTimes.set(key, runAt.getTime());
-    this.#writing ??= this.#write();
   }
 
+  /** Starts to run tasks as soon as MongoDB is up. Call it once. */
   start(handlers: readonly TaskHandler[]): void {
     this.#maintaining = this.#maintain(handlers);
   }
 
+  /** Claims no more tasks. Call it before stopping the services that the handlers use. */
   stopClaiming(): void {
     this.#stopping.abort(new Error("The scheduler is stopping."));
   }
@@ -103,36 +86,21 @@ class AgendaScheduler implements Scheduler {
     const { stopTimeoutMs } = this.#times;
     this.stopClaiming();
     await withTimeout(this.#maintaining, stopTimeoutMs);
-    await this.#running?.agenda.drain(stopTimeoutMs);
-    await withTimeout(Promise.all([this.#writing, this.#release()]), stopTimeoutMs);
+    const opened = await this.#opening?.catch(() => null);
+    await opened?.agenda.drain(stopTimeoutMs);
+    // Locks that cannot be released expire after their lifetime.
+    const released = opened?.repository.release(this.#processName).catch(() => undefined);
+    await withTimeout(Promise.all([...this.#writes, released]), stopTimeoutMs);
   }
 
-  /** Writes all tasks of one event loop turn at once, because Agenda's `save` needs one round trip per task. */
-  async #write(): Promise<void> {
-    await nextTick();
-    while (this.#pending.length > 0) {
-      const batch = this.#pending.splice(0);
-      try {
-        const db = await this.#connect();
-        await db.collection(TASKS_COLLECTION).insertMany(batch, { ordered: false });
-        this.#notify(batch);
-      } catch (error) {
-        // Other processes scheduled the same tasks, or MongoDB is unavailable and a sweep does their work.
-        this.#logger.debug({ error }, "some scheduled tasks were not written to MongoDB");
-      }
+  async #write(name: string, payload: object, runAt: Date): Promise<void> {
+    try {
+      const { agenda } = await this.#open();
+      await agenda.schedule(runAt, name, payload);
+    } catch (error) {
+      // A sweep does its work.
+      this.#logger.debug({ error }, "a scheduled task was not written to MongoDB");
     }
-    this.#writing = null;
-  }
-
-  /** Agenda claims all due tasks of the name. */
-  #notify(batch: readonly ReturnType<typeof taskDocument>[]): void {
-    const timestamp = new Date();
-    const soon = batch.filter(
-      (task) => task.nextRunAt.getTime() < timestamp.getTime() + this.#times.processEveryMs,
-    );
-    if (this.#channel.state !== "connected") return;
-    for (const jobName of new Set(soon.map(({ name }) => name)))
-      void this.#channel.publish({ jobId: "" as JobId, jobName, nextRunAt: null, priority: 0, timestamp });
   }
 
   /** Periodic, because MongoDB can lose its data. */
@@ -141,9 +109,9 @@ class AgendaScheduler implements Scheduler {
     while (!signal.aborted) {
       let pauseMs = this.#times.maintainEveryMs;
       try {
-        this.#running ??= await this.#define(handlers);
-        await this.#running.repository.ensureRecurringTasks(handlers);
-        await this.#running.agenda.start();
+        const { agenda, repository } = await this.#open();
+        await repository.ensureRecurringTasks(handlers);
+        if (!agenda.isActiveJobProcessor()) await startAgenda(agenda, handlers);
       } catch (error) {
         this.#report(error);
         pauseMs = RETRY_DELAY_MS;
@@ -152,17 +120,29 @@ class AgendaScheduler implements Scheduler {
     }
   }
 
-  async #define(handlers: readonly TaskHandler[]) {
+  #open(): Promise<OpenedAgenda> {
+    this.#opening ??= this.#connect().catch((error: unknown) => {
+      this.#opening = null;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  /** Rejects if MongoDB is not up within 5 s. */
+  async #connect(): Promise<OpenedAgenda> {
     const { signal: stopping } = this.#stopping;
-    const db = await this.#connect(stopping);
+    const timeout = AbortSignal.timeout(CONNECT_TIMEOUT_MS);
+    const { client, databaseName } = await this.#mongo.waitUntilUp(AbortSignal.any([stopping, timeout]));
+    // One acknowledgement is enough: a sweep does the work of a lost task.
+    const db = client.db(databaseName, { writeConcern: { w: 1 } });
     const repository = new TaskRepository({ db, stopping, onPoll: (error) => this.#report(error) });
     const agenda = new Agenda({
       // Only of this process: with four processes, change streams cost eight findAndModify per task.
-      notificationChannel: this.#channel,
+      notificationChannel: new InMemoryNotificationChannel(),
       backend: createBackend(repository),
       name: this.#processName,
       processEvery: this.#times.processEveryMs,
-      maxConcurrency: MAX_CONCURRENCY + handlers.length,
+      maxConcurrency: 2 * MAX_CONCURRENCY,
       defaultConcurrency: MAX_CONCURRENCY,
       defaultLockLimit: MAX_LOCKED,
     });
@@ -172,35 +152,8 @@ class AgendaScheduler implements Scheduler {
     agenda.on("fail", (error: Error, { attrs: { name: task, _id: taskId } }: Job) => {
       this.#logger.error({ task, taskId, error: error.message }, "a scheduled task failed");
     });
-    for (const handler of handlers) {
-      // Agenda would wait for a callback if the handler had two parameters; the lint rule checks that overload.
-      // oxlint-disable-next-line typescript/no-misused-promises
-      agenda.define(handler.name, ({ attrs }: Job) => this.#run(handler, attrs.data), {
-        lockLifetime: handler.lockLifetimeMs,
-      });
-    }
     await agenda.ready;
     return { agenda, repository };
-  }
-
-  async #run(handler: TaskHandler, payload: unknown): Promise<void> {
-    const span = startTrace(`task ${handler.name}`);
-    await withSpan(span, () => handler.run(payload));
-  }
-
-  async #release(): Promise<void> {
-    if (this.#mongo.status().state !== "up") return;
-    // Locks that cannot be released expire after their lifetime.
-    await this.#running?.repository.release(this.#processName).catch(() => undefined);
-  }
-
-  /** Rejects if MongoDB is not up within 5 s. One acknowledgement is enough: a sweep does the work of a lost task. */
-  async #connect(signal?: AbortSignal): Promise<Db> {
-    const timeout = AbortSignal.timeout(CONNECT_TIMEOUT_MS);
-    const { client, databaseName } = await this.#mongo.waitUntilUp(
-      signal ? AbortSignal.any([signal, timeout]) : timeout,
-    );
-    return client.db(databaseName, { writeConcern: { w: 1 } });
   }
 
   /** Logs once when a problem starts and once when it ends, not for each failed poll. */
@@ -216,4 +169,14 @@ class AgendaScheduler implements Scheduler {
       );
     else this.#logger.info("scheduled tasks are running again");
   }
+}
+
+async function startAgenda(agenda: Agenda, handlers: readonly TaskHandler[]): Promise<void> {
+  for (const { name, lockLifetimeMs, run } of handlers)
+    // Agenda would wait for a callback if the handler had two parameters; the lint rule checks that overload.
+    // oxlint-disable-next-line typescript/no-misused-promises
+    agenda.define(name, ({ attrs }: Job) => withSpan(startTrace(`task ${name}`), () => run(attrs.data)), {
+      lockLifetime: lockLifetimeMs,
+    });
+  await agenda.start();
 }

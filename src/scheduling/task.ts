@@ -1,6 +1,4 @@
-/** Tasks, their handlers and their documents in MongoDB. */
-import { createHash } from "node:crypto";
-import { ObjectId } from "mongodb";
+/** Tasks and their handlers. */
 import type { z } from "zod";
 import { SECOND_MS } from "../core/time.ts";
 
@@ -22,7 +20,7 @@ export interface TaskHandler {
   /** After this time the task can run again, because its process may be dead. */
   readonly lockLifetimeMs: number;
   /** Throws a ZodError if `payload` is invalid. */
-  run(payload: unknown): Promise<void>;
+  readonly run: (payload: unknown) => Promise<void>;
 }
 
 const MIN_LOCK_LIFETIME_MS = 30 * SECOND_MS;
@@ -31,12 +29,11 @@ const MIN_LOCK_LIFETIME_MS = 30 * SECOND_MS;
 export function taskHandler<P>(
   { name, payload: schema }: Task<P>,
   work: (payload: P) => Promise<void> | void,
-  { lockLifetimeMs = MIN_LOCK_LIFETIME_MS } = {},
 ): TaskHandler {
   return {
     name,
     intervalMs: null,
-    lockLifetimeMs,
+    lockLifetimeMs: MIN_LOCK_LIFETIME_MS,
     run: async (payload) => await work(schema.parse(payload)),
   };
 }
@@ -46,23 +43,7 @@ export function recurringHandler(
   name: string,
   intervalMs: number,
   work: () => Promise<void> | void,
-  { lockLifetimeMs = Math.max(intervalMs, MIN_LOCK_LIFETIME_MS) } = {},
 ): TaskHandler {
+  const lockLifetimeMs = Math.max(intervalMs, MIN_LOCK_LIFETIME_MS);
   return { name, intervalMs, lockLifetimeMs, run: async () => await work() };
-}
-
-/**
- * Returns a hash of name and payload, so that the primary key prevents duplicates. Agenda's own `unique` scans all tasks of the
- * name and does not prevent concurrent duplicates.
- */
-export function taskId(name: string, payload: object): ObjectId {
-  const digest = createHash("sha256")
-    .update(`${name}\n${JSON.stringify(payload)}`)
-    .digest();
-  return new ObjectId(digest.subarray(0, 12));
-}
-
-/** The document of a one-off task. Agenda reads missing properties as null. */
-export function taskDocument(name: string, payload: object, nextRunAt: Date) {
-  return { _id: taskId(name, payload), name, data: payload, type: "normal" as const, priority: 0, nextRunAt };
 }

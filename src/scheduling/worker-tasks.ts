@@ -24,65 +24,49 @@ const retryTask = {
   payload: z.strictObject({ endpointId, second: z.int() }),
 };
 
-export function webhookHandlers(work: WebhookWork): TaskHandler[] {
-  return [
-    taskHandler(retryTask, ({ endpointId: id }) => work.enqueueDue(id)),
-    recurringHandler("webhooks.sweep", 5 * SECOND_MS, () => work.sweep()),
-    recurringHandler("webhooks.disable", 5 * MINUTE_MS, () => work.disableFailing("live")),
-    recurringHandler("webhooks.disable-test", 10 * SECOND_MS, () => work.disableFailing("test")),
-    recurringHandler("webhooks.retention", HOUR_MS, () => work.purgeExpired()),
-  ];
-}
-
-/** `sweep` sends all due mail, including mail that another process failed to send. */
-export function mailHandlers(work: Pick<WebhookWork, "sweep" | "purgeExpired">): TaskHandler[] {
-  return [
-    recurringHandler("mails.sweep", 20 * SECOND_MS, () => work.sweep()),
-    recurringHandler("mails.retention", HOUR_MS, () => work.purgeExpired()),
-  ];
-}
-
-/** `sweep` sends what is due. `remind` reads the keys. */
-export function notificationHandlers(work: {
-  sweep: () => Promise<void>;
-  remind: () => Promise<void>;
-}): TaskHandler[] {
-  return [
-    recurringHandler("notifications.sweep", 20 * SECOND_MS, () => work.sweep()),
-    recurringHandler("notifications.remind", HOUR_MS, () => work.remind()),
-  ];
-}
-
-export function requestLogHandlers(work: Pick<WebhookWork, "purgeExpired">): TaskHandler[] {
-  return [recurringHandler("requests.retention", HOUR_MS, () => work.purgeExpired())];
-}
-
 const stepTask = { name: "test-runs.step", payload: z.strictObject({ second: z.int() }) };
 
-/** `applyDueSteps` changes the test jobs whose next step is due. The sweep finds steps whose task was lost. */
-export function testRunHandlers({ applyDueSteps }: { applyDueSteps: () => Promise<void> }): TaskHandler[] {
+interface WorkerServices {
+  readonly webhooks: WebhookWork;
+  readonly mails: Pick<WebhookWork, "sweep" | "purgeExpired">;
+  /** `sweep` sends what is due. `remind` reads the keys. */
+  readonly notifications: { sweep(): Promise<void>; remind(): Promise<void> };
+  readonly requestLog: Pick<WebhookWork, "purgeExpired">;
+  /** Changes the test jobs whose next step is due. */
+  readonly applyDueSteps: () => Promise<void>;
+}
+
+/** The sweeps find work whose task was lost, and work that another process failed to do. */
+export function workerHandlers(services: WorkerServices): TaskHandler[] {
+  const { webhooks, mails, notifications, requestLog, applyDueSteps } = services;
   return [
+    taskHandler(retryTask, ({ endpointId: id }) => webhooks.enqueueDue(id)),
+    recurringHandler("webhooks.sweep", 5 * SECOND_MS, () => webhooks.sweep()),
+    recurringHandler("webhooks.disable", 5 * MINUTE_MS, () => webhooks.disableFailing("live")),
+    recurringHandler("webhooks.disable-test", 10 * SECOND_MS, () => webhooks.disableFailing("test")),
+    recurringHandler("webhooks.retention", HOUR_MS, () => webhooks.purgeExpired()),
+    recurringHandler("mails.sweep", 20 * SECOND_MS, () => mails.sweep()),
+    recurringHandler("mails.retention", HOUR_MS, () => mails.purgeExpired()),
+    recurringHandler("notifications.sweep", 20 * SECOND_MS, () => notifications.sweep()),
+    recurringHandler("notifications.remind", HOUR_MS, () => notifications.remind()),
+    recurringHandler("requests.retention", HOUR_MS, () => requestLog.purgeExpired()),
     taskHandler(stepTask, applyDueSteps),
     recurringHandler("test-runs.sweep", 30 * SECOND_MS, applyDueSteps),
   ];
 }
 
-/** Returns a function that schedules `applyDueSteps` at `atMs`, rounded up to the next second. */
-export function createStepScheduler(scheduler: Pick<Scheduler, "schedule">): (atMs: number) => void {
-  return (atMs) => {
-    const second = nextSecond(atMs);
-    scheduler.schedule(stepTask, { second }, new Date(second * SECOND_MS));
-  };
+type TaskScheduler = Pick<Scheduler, "schedule">;
+
+/** Schedules `applyDueSteps` at `atMs`, rounded up to the next second. */
+export function scheduleStep(scheduler: TaskScheduler, atMs: number): void {
+  const second = nextSecond(atMs);
+  scheduler.schedule(stepTask, { second }, new Date(second * SECOND_MS));
 }
 
-/** Returns a function that schedules `enqueueDue` for an endpoint (UUID or typed id) at `atMs`, rounded up to the next second. */
-export function createWakeUpScheduler(
-  scheduler: Pick<Scheduler, "schedule">,
-): (endpointId: string, atMs: number) => void {
-  return (id, atMs) => {
-    const second = nextSecond(atMs);
-    scheduler.schedule(retryTask, { endpointId: id, second }, new Date(second * SECOND_MS));
-  };
+/** Schedules `enqueueDue` for an endpoint (UUID or typed id) at `atMs`, rounded up to the next second. */
+export function scheduleWakeUp(scheduler: TaskScheduler, id: string, atMs: number): void {
+  const second = nextSecond(atMs);
+  scheduler.schedule(retryTask, { endpointId: id, second }, new Date(second * SECOND_MS));
 }
 
 /** Returns a second since 1970 that has not started, because the task of an earlier one may be running. */

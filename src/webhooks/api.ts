@@ -32,7 +32,7 @@ export type { PendingPolicy } from "./endpoints/service.ts";
 export { type EndpointService, MAX_ENDPOINTS } from "./endpoints/service.ts";
 export type { EndpointView } from "./endpoints/view.ts";
 export { retryPolicies } from "./retry-policy.ts";
-export { latestSealedSecret, unreadableEndpoints } from "./signing/unreadable-secrets.sql.ts";
+export { unreadableEndpoints } from "./signing/unreadable-secrets.sql.ts";
 export { createSecretReveal } from "./signing/secret-reveal.ts";
 export { systemPrincipal } from "./webhook-principal.ts";
 export { openWebhooks, type Webhooks } from "./service.ts";

@@ -23,7 +23,7 @@ declare module "vitest" {
     serverUrl: string;
     /** Name of a migrated database on that server. The names of the run's databases begin with it. */
     templateName: string;
-    /** URL of the MongoDB replica set. Tests use separate databases in it (`createTestMongo`). */
+    /** URL of the MongoDB server. Tests use separate databases in it (`createTestMongo`). */
     mongoUrl: string;
     /** Path of a `mongod`, for tests that start one. */
     mongodBinary: string;

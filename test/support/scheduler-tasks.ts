@@ -11,7 +11,7 @@ export function recurring(
   work: () => Promise<void> | void,
   lockLifetimeMs = 20_000,
 ): TaskHandler {
-  return recurringHandler(RECURRING_NAME, intervalMs, work, { lockLifetimeMs });
+  return { ...recurringHandler(RECURRING_NAME, intervalMs, work), lockLifetimeMs };
 }
 
 export const shortTimes = { processEveryMs: 30, maintainEveryMs: 100 };

@@ -4,7 +4,7 @@ import { onTestFinished, vi } from "vitest";
 import { createLogger, type Logger } from "../../src/core/logger.ts";
 import { openMongo } from "../../src/core/mongo.ts";
 import { TASKS_COLLECTION } from "../../src/scheduling/task.ts";
-import { createScheduler, type SchedulerDeps } from "../../src/scheduling/scheduler.ts";
+import { Scheduler, type SchedulerDeps } from "../../src/scheduling/scheduler.ts";
 import { shortTimes } from "./scheduler-tasks.ts";
 import { createTestMongo } from "./database/test-mongo.ts";
 
@@ -34,7 +34,7 @@ export function openSchedulerFixture() {
       const log: LogLine[] = [];
       const mongo = openMongo({ url });
       const logger = recordingLogger(log);
-      const scheduler = createScheduler({ mongo, logger, times: { ...shortTimes, ...times }, ...parts });
+      const scheduler = new Scheduler({ mongo, logger, times: { ...shortTimes, ...times }, ...parts });
       onTestFinished(async () => {
         await scheduler[Symbol.asyncDispose]();
         await mongo[Symbol.asyncDispose]();

@@ -4,32 +4,23 @@ import type { SecretBox } from "../../core/secret-box.ts";
 import { raw } from "../../core/postgres/sql.ts";
 import { deriveAuthSecret, secretKey } from "../auth/secret.ts";
 
-type KeyDerivation = Pick<SecretBox, "keyFor">;
-
 interface SecretRow {
   email: string;
   secret: string;
 }
 
-const TWO_FACTOR_SECRETS_SQL = `
-  select email, secret from user_account join user_two_factor factor on factor.user_id = user_account.id
-  where two_factor_enabled`;
-
 /** Returns the sorted e-mail addresses of users whose TOTP secret `secretBox` can't decrypt. */
-export async function usersWithUnreadableSecret(on: Queryable, secretBox: KeyDerivation): Promise<string[]> {
-  const rows = await on.query<SecretRow>(raw(`${TWO_FACTOR_SECRETS_SQL} order by email`));
+export async function usersWithUnreadableSecret(
+  on: Queryable,
+  secretBox: Pick<SecretBox, "keyFor">,
+): Promise<string[]> {
+  const rows = await on.query<SecretRow>(
+    raw(`
+    select email, secret from user_account join user_two_factor factor on factor.user_id = user_account.id
+    where two_factor_enabled order by email`),
+  );
   const isDecrypted = await tryDecrypt(deriveAuthSecret(secretBox), ...rows.map(({ secret }) => secret));
   return rows.filter((_row, index) => isDecrypted[index] === false).map(({ email }) => email);
-}
-
-/** Returns true if `secretBox` can decrypt the newest TOTP secret; null if there is none. */
-export async function canDecryptLatestSecret(
-  on: Queryable,
-  secretBox: KeyDerivation,
-): Promise<boolean | null> {
-  const rows = await on.query<SecretRow>(raw(`${TWO_FACTOR_SECRETS_SQL} order by factor.id desc limit 1`));
-  const [isDecrypted] = await tryDecrypt(deriveAuthSecret(secretBox), ...rows.map(({ secret }) => secret));
-  return isDecrypted ?? null;
 }
 
 /** Returns for each text whether `authSecret` decrypts it. */

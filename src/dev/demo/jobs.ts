@@ -146,40 +146,28 @@ function historyRows(
 ): { job: DemoRow; events: DemoRow[] } {
   const total = steps.reduce((minutes, step) => minutes + step.afterMinutes, 0);
   const timeScale = Math.min(1, (endMs - startMs) / (total * MINUTE_MS || 1));
-  let job = { ...created, id: newUuid(startMs), version: 0, created_at: new Date(startMs).toISOString() };
+  let job: DemoRow = { ...created, id: newUuid(startMs), created_at: new Date(startMs).toISOString() };
   let ms = startMs;
-  const events = steps.map(({ afterMinutes, patch }) => {
+  const events = steps.map(({ afterMinutes, patch }, index) => {
     ms += afterMinutes * MINUTE_MS * timeScale;
     const before = job;
-    job = {
-      ...job,
-      ...patch,
-      version: job.version + 1,
-      updated_at: new Date(ms).toISOString(),
-    } as typeof job;
-    return eventOf(before, job, Object.keys(patch), ms);
+    const occurredAt = new Date(ms).toISOString();
+    job = { ...before, ...patch, version: index + 1, updated_at: occurredAt };
+    const changed = Object.entries(patch).filter(([field, to]) => before[field] !== to);
+    const laterType = "contractor_id" in patch ? "job.assigned" : "job.status_changed";
+    return {
+      id: newUuid(ms),
+      type: index === 0 ? "job.created" : laterType,
+      job_id: job["id"],
+      agent_id: job["agent_id"],
+      contractor_id: job["contractor_id"],
+      sequence: job["version"],
+      actor_type: "system",
+      actor_id: null,
+      occurred_at: occurredAt,
+      changes: Object.fromEntries(changed.map(([field, to]) => [field, { from: before[field], to }])),
+      job,
+    };
   });
   return { job, events };
-}
-
-function eventOf(before: DemoRow, job: DemoRow, fields: readonly string[], ms: number): DemoRow {
-  const changed = fields.filter((field) => before[field] !== job[field]);
-  return {
-    id: newUuid(ms),
-    type: eventType(before, changed),
-    job_id: job["id"],
-    agent_id: job["agent_id"],
-    contractor_id: job["contractor_id"],
-    sequence: job["version"],
-    actor_type: "system",
-    actor_id: null,
-    occurred_at: job["updated_at"],
-    changes: Object.fromEntries(changed.map((field) => [field, { from: before[field], to: job[field] }])),
-    job,
-  };
-}
-
-function eventType(before: DemoRow, changed: readonly string[]): string {
-  if (before["version"] === 0) return "job.created";
-  return changed.includes("contractor_id") ? "job.assigned" : "job.status_changed";
 }

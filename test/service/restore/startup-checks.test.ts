@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { uuidV7Sql } from "../../../src/core/ids.ts";
 import { raw, sql } from "../../../src/core/postgres/sql.ts";
-import type { RecoveryResult } from "../../../src/restore/service.ts";
+import type { RestoreResult } from "../../../src/restore/service.ts";
 import {
   storedIdentity,
   readIdentity,
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig[Symbol.asyncDispose]());
 
-const start = (): Promise<RecoveryResult[]> => runStartupCheck(app.databaseUrl);
+const start = (): Promise<RestoreResult[]> => runStartupCheck(app.databaseUrl);
 
 const pendingDeliveries = (): Promise<{ id: string; marked: boolean }[]> =>
   app.database.query(
@@ -86,7 +86,7 @@ describe("with limited access to PostgreSQL", () => {
       );
       return await readIdentity(tx);
     }, "rollback");
-    expect(identity).toMatchObject({ systemIdentifier: null, timeline: null });
+    expect(identity).toMatchObject({ systemIdentifier: null, timeline: 0 });
   });
 
   it.each(["pg_control_system()", "pg_walfile_name(pg_lsn)"])(
@@ -103,7 +103,7 @@ describe("with limited access to PostgreSQL", () => {
           raw(`alter function pg_catalog.${hidden} rename to ${signature.split("(")[0]}`),
         );
       }
-      expect(known).toEqual({
+      expect(known).toMatchObject({
         systemIdentifier: expect.stringMatching(/^\d+$/),
         databaseOid: expect.stringMatching(/^\d+$/),
         timeline: 1,

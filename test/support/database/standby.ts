@@ -3,7 +3,8 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { rm, mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
-import { prepareCluster, spawnAs } from "../../../src/dev/postgres/cluster.ts";
+import { spawnAs } from "../../../src/dev/owned-server.ts";
+import { prepareCluster } from "../../../src/dev/postgres/cluster.ts";
 import { entities } from "../../../src/app/entities.ts";
 import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
 import { isContentionError } from "../../../src/core/postgres/errors.ts";
@@ -41,7 +42,7 @@ async function startStandby(dataDir: string, primaryUrl: string, flags: readonly
     "wal_retrieve_retry_interval=100ms",
   ];
   const args = ["-D", folder, "-p", String(port), ...toFlags(settings), ...flags];
-  const server = spawnAs(cluster.account, cluster.binaries.postgres, args, { stdio: "ignore" });
+  const server = spawnAs(cluster.account, cluster.postgres, args, { stdio: "ignore" });
   opened.defer(() => killServer(server));
   const url = Object.assign(new URL(primaryUrl), { port: String(port) }).href;
   const own = opened.use(await openDatabase({ url, poolSize: 2, entities }));

@@ -1,11 +1,9 @@
 /**
  * Uses an embedded database in a separate process, for tests that kill processes. Arguments: the data folder, then
- * `exclusive` or `shared` (PostgreSQL), `mongo` and the path of `mongod`, or `secret`. Prints progress messages and the
+ * `exclusive` or `shared` (PostgreSQL), or `mongo` and the path of `mongod`. Prints progress messages and the
  * result as lines of JSON. Releases the database when its standard input ends.
  */
 import { once } from "node:events";
-import { join } from "node:path";
-import { readOrCreateKey } from "../../../src/dev/data-folder.ts";
 import { openEmbeddedMongo } from "../../../src/dev/mongo/embedded-mongo.ts";
 import { openEmbeddedPostgres } from "../../../src/dev/postgres/embedded-postgres.ts";
 
@@ -20,9 +18,7 @@ const holdUntilStdinEnds = async (url: string): Promise<void> => {
 };
 
 try {
-  if (mode === "secret") {
-    print({ secret: await readOrCreateKey(join(dataDir, "secret")) });
-  } else if (mode === "mongo") {
+  if (mode === "mongo") {
     await using mongo = openEmbeddedMongo({ dataDir, binary, cacheDir: dataDir, download: "off" });
     await holdUntilStdinEnds(await mongo.url);
   } else {

