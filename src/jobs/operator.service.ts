@@ -61,8 +61,6 @@ export class OperatorJobService {
     return await applyBulk(this.#deps, checked, options, {
       apply: (on, upserts) => createAndRead(on, upserts, { principal: operator, ...options }),
       needsTransaction: true,
-      // Existing jobs are not changed, so they need no lock.
-      lockingAs: null,
     });
   }
 
@@ -98,7 +96,6 @@ export class OperatorJobService {
     return await applyBulk(this.#deps, checked, options, {
       apply: (on, updates) => updateRows(on, operator, updates, options),
       needsTransaction: false,
-      lockingAs: operator,
     });
   }
 }
@@ -113,7 +110,6 @@ export function assign(
   return applyBulk(deps, items, options, {
     apply: (on, changes) => assignAndRead(on, changes, { principal, ...options }),
     needsTransaction: true,
-    lockingAs: principal,
   });
 }
 

@@ -146,7 +146,7 @@ export class JobService {
     return (await checkFields(this.#deps.referenceData, body, { path, reader: tx })).problems;
   }
 
-  /** Updates one job. Does not throw if the update fails, except if PostgreSQL rejects its values. `ignored` has the keys of the body that cannot be edited. */
+  /** Updates one job. Does not throw if the update fails. `ignored` has the keys of the body that cannot be edited. */
   async updateOne(
     principal: Principal,
     item: UpdateItem,
@@ -188,7 +188,6 @@ export class JobService {
     const results = await applyBulk(this.#deps, checked, options, {
       apply: (on, updates) => updateRows(on, principal, updates, options),
       needsTransaction: false,
-      lockingAs: principal,
     });
     return { results, ignored: [...new Set(checks.flatMap((check) => check.ignored))] };
   }

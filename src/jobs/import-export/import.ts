@@ -7,12 +7,11 @@ import type { OrganizationService } from "../../organizations/api.ts";
 import { FairSemaphore } from "../../core/concurrency/semaphore.ts";
 import type { Database } from "../../core/postgres/database.ts";
 import { invariant } from "../../core/errors.ts";
-import {
-  systemPrincipal,
-  type ChangeContext,
-  type OrganizationPrincipal,
-  type OrganizationType,
-  type Principal,
+import type {
+  ChangeContext,
+  OrganizationPrincipal,
+  OrganizationType,
+  Principal,
 } from "../../core/principal.ts";
 import type { JobReferenceData } from "../reference-data.ts";
 import {
@@ -23,7 +22,7 @@ import {
   type RowValidationContext,
 } from "./import-validation.ts";
 import { readRows, type FileReadOptions, type ImportRow, type RowProblem } from "./import-rows.ts";
-import { applyInBatches, notifyChanges, type ChangeListeners, type DataRejected } from "../update/bulk.ts";
+import { applyInBatches, notifyChanges, type ChangeListeners } from "../update/bulk.ts";
 import { upsertRows, type UpsertOutcome } from "../update/upsert.sql.ts";
 
 export interface ImportDeps extends ChangeListeners {
@@ -209,8 +208,6 @@ async function recordImport(
   });
 }
 
-type RowOutcome = UpsertOutcome | DataRejected;
-
 /**
  * Imports `rows` in order and yields a report after each committed chunk. A repeated Marking Number is applied again. Throws if
  * a default organisation does not exist or has the wrong type. If the import fails, the reported chunks stay; importing the
@@ -271,11 +268,7 @@ async function importChunk(
     upserts.length === 0
       ? []
       : await deps.database.transaction(
-          (tx) =>
-            applyInBatches(tx, upserts, {
-              apply: (on, batch) => upsertRows(on, batch, options),
-              lockingAs: options.importer ?? systemPrincipal,
-            }),
+          (tx) => applyInBatches(tx, upserts, (on, batch) => upsertRows(on, batch, options)),
           options.dryRun ? "rollback" : "commit",
         );
   if (!options.dryRun) notifyChanges(deps, outcomes);
@@ -285,7 +278,7 @@ async function importChunk(
 function toChunkReport(
   chunk: readonly ImportRow[],
   validated: readonly ValidatedRow[],
-  outcomes: readonly RowOutcome[],
+  outcomes: readonly UpsertOutcome[],
 ): ImportChunkReport {
   const counts: ImportCounts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
   const failures: RowFailure[] = [];
@@ -303,13 +296,12 @@ function toChunkReport(
   return { counts, failures };
 }
 
-function toRowResult(outcome: RowOutcome | undefined): "created" | "updated" | "unchanged" | RowProblem[] {
+function toRowResult(outcome: UpsertOutcome | undefined): "created" | "updated" | "unchanged" | RowProblem[] {
   invariant(outcome, "a valid row has an outcome");
   if (outcome.kind === "already_exists")
     return [{ field: "marking_number", message: "belongs to a job of another agent" }];
   if (outcome.kind === "agent_missing") return [{ field: "agent", message: AGENT_REQUIRED }];
-  if (outcome.kind !== "rejected") return outcome.kind;
-  return [{ field: null, message: `was rejected by the database: ${outcome.error.message}` }];
+  return outcome.kind;
 }
 
 function locationOf(row: ImportRow): { line: number; markingNumber: string | null } {
