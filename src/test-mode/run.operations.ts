@@ -5,8 +5,13 @@ import { knownStatuses, markingNumberValue, noMarkingNumber } from "../jobs/api.
 import { type Access, restOperation, type RequestPrincipal } from "../operations/operation.ts";
 import { count, dateTime, extensibleEnum, mustBe } from "../operations/schemas.ts";
 import { pathNames } from "./paths.ts";
-import type { TestModeService, TestPrincipal } from "./service.ts";
-import { type JobRun, MAX_STEPS, STEP_INTERVAL } from "./test-run.changes.ts";
+import {
+  type JobRun,
+  MAX_STEPS,
+  STEP_INTERVAL,
+  type TestModeService,
+  type TestPrincipal,
+} from "./service.ts";
 
 interface Services {
   readonly testMode: TestModeService;
