@@ -1,4 +1,5 @@
 /** Job operations for operators only: create jobs, assign them to contractors, set the provider status. */
+import { LockMode } from "@mikro-orm/postgresql";
 import { Organization } from "../organizations/api.ts";
 import type { Database } from "../core/postgres/database.ts";
 import type { Transaction } from "../core/postgres/transaction.ts";
@@ -6,14 +7,8 @@ import { type Problem, problemIn } from "../core/errors.ts";
 import { isUuid } from "../core/ids.ts";
 import type { ChangeContext, OperatorPrincipal, OrganizationType, Principal } from "../core/principal.ts";
 import { toProblems } from "../core/zod-problems.ts";
-import {
-  applyBulk,
-  assertBulkSize,
-  lockJobs,
-  type BulkOptions,
-  type BulkOutcome,
-  type ItemResult,
-} from "./update/bulk.ts";
+import { applyBulk, type BulkOptions, type BulkOutcome, type ItemResult } from "./update/bulk.ts";
+import { Job } from "./entity.ts";
 import type { JobServiceDeps } from "./service.ts";
 import { findJobsByMarkingNumber } from "./list/find.sql.ts";
 import {
@@ -41,7 +36,7 @@ export interface ProviderStatusChange {
   providerStatus: string | null;
 }
 
-/** Each method takes 1 to 100 items and returns one result per item, in order. A failed item does not throw. */
+/** Each method returns one result per item, in order. A failed item does not throw. The caller limits the number of items. */
 export class OperatorJobService {
   readonly #deps: JobServiceDeps;
 
@@ -54,7 +49,6 @@ export class OperatorJobService {
     jobs: readonly NewJob[],
     options: BulkOptions,
   ): Promise<ItemResult[]> {
-    assertBulkSize(jobs);
     const ids = jobs.flatMap((job) => [job.agentId, job.contractorId]);
     const types = await readOrganizationTypes(this.#deps.database, ids);
     const checked = await Promise.all(jobs.map((job) => checkNewJob(this.#deps, job, types)));
@@ -69,7 +63,6 @@ export class OperatorJobService {
     assignments: readonly Assignment[],
     options: BulkOptions,
   ): Promise<ItemResult[]> {
-    assertBulkSize(assignments);
     const ids = assignments.map((assignment) => assignment.contractorId);
     const types = await readOrganizationTypes(this.#deps.database, ids);
     const checked = assignments.map((assignment) =>
@@ -86,7 +79,6 @@ export class OperatorJobService {
     changes: readonly ProviderStatusChange[],
     options: BulkOptions,
   ): Promise<ItemResult[]> {
-    assertBulkSize(changes);
     const checked = changes.map(({ markingNumber, providerStatus }) =>
       checkedItem({ markingNumber, patch: { provider_status: providerStatus } }, [
         ...markingNumberProblems(markingNumber),
@@ -158,11 +150,24 @@ async function assignAndRead(
   assignments: readonly Assignment[],
   context: JobContext,
 ): Promise<BulkOutcome[]> {
+  const { principal } = context;
+  const markingNumbers = numbersOf(assignments);
   // Locks all of them, so that the jobs returned as unchanged cannot change before the commit.
-  const locked = await lockJobs(on, assignments, context.principal);
+  const visible = await on.em().find(
+    Job,
+    { marking_number: { $in: markingNumbers } },
+    {
+      fields: ["marking_number"],
+      filters: { visibleTo: { principal } },
+      orderBy: { id: "asc" },
+      lockMode: LockMode.PESSIMISTIC_WRITE,
+      disableIdentityMap: true,
+    },
+  );
+  const locked = new Set(visible.map((job) => job.marking_number));
   const existing = assignments.filter(({ markingNumber }) => locked.has(markingNumber));
   const assigned = await assignContractors(on, existing, context);
-  const jobs = await findJobsByMarkingNumber(on, context.principal, numbersOf(assignments));
+  const jobs = await findJobsByMarkingNumber(on, principal, markingNumbers);
   return assignments.map(({ markingNumber }, index) => {
     const job = jobs[index];
     if (!job || !locked.has(markingNumber)) return { kind: "not_found" };

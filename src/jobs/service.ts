@@ -2,20 +2,18 @@
 import type { Database, Queryable } from "../core/postgres/database.ts";
 import type { Transaction } from "../core/postgres/transaction.ts";
 import { FairSemaphore } from "../core/concurrency/semaphore.ts";
-import { AppError, badRequest, invariant, type Problem, problemIn } from "../core/errors.ts";
-import { toProblems } from "../core/zod-problems.ts";
+import { AppError, invariant, type Problem, problemIn } from "../core/errors.ts";
 import { partnerOf, type Principal } from "../core/principal.ts";
 import { jobStats, type JobStats, type JobStatsQuery } from "./counters/stats.sql.ts";
 import { jobsToday, type JobsToday } from "./counters/today.sql.ts";
 import { reschedulePatch } from "./due.ts";
 import type { JobReferenceData } from "./reference-data.ts";
-import type { JobRow, OrganizationRow } from "./row.sql.ts";
+import type { JobRow } from "./row.sql.ts";
 import { findJob, findJobsById, findJobsByMarkingNumber, findOrganizationsById } from "./list/find.sql.ts";
 import { findListedNumbers } from "./list/search.sql.ts";
 import { listJobs, type JobListPage, type JobListQuery } from "./list/list.sql.ts";
 import {
   applyBulk,
-  assertBulkSize,
   JOB_NOT_FOUND,
   notifyChanges,
   toItemResult,
@@ -32,7 +30,6 @@ import {
   type CheckedItem,
 } from "./update/validate-patch.ts";
 import { updateRows, type JobUpdate } from "./update/update-and-fan-out.sql.ts";
-import { dateValue } from "./values.ts";
 
 /** One unvalidated change. */
 export interface UpdateItem {
@@ -91,30 +88,22 @@ export class JobService {
     return job;
   }
 
-  /** The jobs in the order of the numbers; null for what is not visible. One statement. */
+  /** In the order of the numbers; null for what is not visible. One statement. */
   findByMarkingNumbers(
     principal: Principal,
     markingNumbers: readonly string[],
     reader: Queryable = this.#deps.database,
-  ): Promise<(JobRow | null)[]> {
+  ) {
     return findJobsByMarkingNumber(reader, principal, markingNumbers);
   }
 
   /** The same by id (UUIDs). */
-  findByIds(
-    principal: Principal,
-    ids: readonly string[],
-    reader: Queryable = this.#deps.database,
-  ): Promise<(JobRow | null)[]> {
+  findByIds(principal: Principal, ids: readonly string[], reader: Queryable) {
     return findJobsById(reader, principal, ids);
   }
 
   /** The organisations (UUIDs) that the principal can see: its own and those it shares a job with; null for others. */
-  findOrganizations(
-    principal: Principal,
-    ids: readonly string[],
-    reader: Queryable = this.#deps.database,
-  ): Promise<(OrganizationRow | null)[]> {
+  findOrganizations(principal: Principal, ids: readonly string[], reader: Queryable) {
     return findOrganizationsById(reader, principal, ids);
   }
 
@@ -168,15 +157,14 @@ export class JobService {
   }
 
   /**
-   * Takes 1 to 100 items and returns one result per item; a failed item does not throw. Items with the same Marking
-   * Number are applied in order.
+   * Returns one result per item; a failed item does not throw. Items with the same Marking Number are applied in order. The caller
+   * limits the number of items.
    */
   async updateBatch(
     principal: Principal,
     items: readonly UpdateItem[],
     options: BatchOptions,
   ): Promise<{ results: ItemResult[]; ignored: string[] }> {
-    assertBulkSize(items);
     const { pathOf = (index) => `jobs[${index}].`, tx } = options;
     const identifierKeys = ["marking_number", "if_version"];
     const checks = await Promise.all(
@@ -192,15 +180,13 @@ export class JobService {
     return { results, ignored: [...new Set(checks.flatMap((check) => check.ignored))] };
   }
 
-  /** Makes the jobs due on a day, as a batch does. Throws BadRequestException if `dueDate` is not a date. */
+  /** Makes the jobs due on a day, as a batch does. */
   async reschedule(
     principal: Principal,
     targets: readonly RescheduleTarget[],
     { dueDate, confirmed }: { dueDate: string; confirmed: boolean },
     options: BatchOptions,
   ): Promise<ItemResult[]> {
-    const { error } = dateValue.safeParse(dueDate);
-    if (error) throw badRequest(toProblems(error, "body", "dueDate"));
     const body = reschedulePatch(dueDate, confirmed);
     const items = targets.map((target) => ({ ...target, body }));
     return (await this.updateBatch(principal, items, options)).results;

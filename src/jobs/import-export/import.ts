@@ -128,6 +128,11 @@ export class ImportService {
     const counts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
     const listed: RowFailure[] = [];
     let listedBytes = 0;
+    const list = (failure: RowFailure): void => {
+      if (listedBytes >= MAX_LISTED_BYTES) return;
+      listedBytes += JSON.stringify(failure).length;
+      listed.push(failure);
+    };
     /** Also records the start, in case the process ends during the import. Dry runs are not recorded. */
     const audit = async (phase: "started" | "finished" | "stopped"): Promise<void> => {
       if (dryRun) return;
@@ -146,11 +151,7 @@ export class ImportService {
       const rows = readRows(chunks, request);
       for await (const chunk of importJobs(this.#deps, rows, { ...request, importer, actor, requestId })) {
         for (const name of rowOutcomes) counts[name] += chunk.counts[name];
-        for (const failure of chunk.failures) {
-          if (listedBytes >= MAX_LISTED_BYTES) break;
-          listedBytes += JSON.stringify(failure).length;
-          listed.push(failure);
-        }
+        for (const failure of chunk.failures) list(failure);
         // Recorded after the first chunk, because a file that is rejected as a whole is not an import.
         const isFirst = !hasBegun;
         hasBegun = true;

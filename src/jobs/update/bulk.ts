@@ -1,10 +1,7 @@
 /** Applies many job changes in few statements with an error policy, returns a result for each, and notifies of the changes. */
-import { LockMode } from "@mikro-orm/postgresql";
-import { badRequest } from "../../core/errors.ts";
-import type { Database, Reader } from "../../core/postgres/database.ts";
+import type { Database } from "../../core/postgres/database.ts";
 import type { Transaction, TransactionEnd } from "../../core/postgres/transaction.ts";
-import type { ChangeContext, Principal } from "../../core/principal.ts";
-import { Job } from "../entity.ts";
+import type { ChangeContext } from "../../core/principal.ts";
 import type { JobRow } from "../row.sql.ts";
 import type { UpdateOutcome } from "./update-and-fan-out.sql.ts";
 import type { CheckedItem, ItemFailure } from "./validate-patch.ts";
@@ -53,13 +50,6 @@ interface BulkExecutor<Change extends KeyedItem> {
   apply: ApplyBatch<Change, BulkOutcome>;
   /** True if `apply` runs several statements. */
   needsTransaction: boolean;
-}
-
-/** Throws BadRequestException unless there are 1 to 100 items. */
-export function assertBulkSize(items: readonly unknown[]): void {
-  if (items.length >= 1 && items.length <= MAX_BATCH_ITEMS) return;
-  const message = `must be a list of 1 to ${MAX_BATCH_ITEMS} items`;
-  throw badRequest([{ location: "body", field: "items", code: "invalid_size", message }]);
 }
 
 /** Applies the valid `items` in order, including several with the same Marking Number. */
@@ -150,27 +140,6 @@ export async function applyInBatches<Item extends KeyedItem, Outcome>(
     for (const [index, item] of batch.entries()) outcomes.set(item, applied[index] as Outcome);
   }
   return items.map((item) => outcomes.get(item) as Outcome);
-}
-
-/** Locks the jobs that `principal` can see, in id order. Returns their Marking Numbers. */
-export async function lockJobs(
-  reader: Reader,
-  items: readonly KeyedItem[],
-  principal: Principal,
-): Promise<Set<string>> {
-  const markingNumbers = items.map((item) => item.markingNumber);
-  const jobs = await reader.em().find(
-    Job,
-    { marking_number: { $in: markingNumbers } },
-    {
-      fields: ["marking_number"],
-      filters: { visibleTo: { principal } },
-      orderBy: { id: "asc" },
-      lockMode: LockMode.PESSIMISTIC_WRITE,
-      disableIdentityMap: true,
-    },
-  );
-  return new Set(jobs.map((job) => job.marking_number));
 }
 
 export interface ChangeListeners {

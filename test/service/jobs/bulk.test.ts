@@ -81,11 +81,6 @@ describe("a batch with skip_failed", () => {
       { outcome: "updated" },
     ]);
   });
-
-  it.each([0, 101])("rejects a call with %i items", async (count) => {
-    const items = Array.from({ length: count }, () => weighing(newMarkingNumber(), 1));
-    await expect(update(items)).rejects.toMatchObject({ code: "BadRequestException" });
-  });
 });
 
 /** Updates the jobs and returns the number of SQL statements. */

@@ -365,14 +365,4 @@ describe("operator operations", () => {
     expect(await statementsFor(100)).toEqual(one);
     expect(one).toEqual([6, 5, 1]);
   });
-
-  it.each([0, 101])("reject a call with %i items", async (count) => {
-    const numbers = Array.from({ length: count }, newMarkingNumber);
-    const calls = [
-      () => create(numbers.map((markingNumber) => newJob({ markingNumber }))),
-      () => assign(numbers, null),
-      () => setStatus(numbers, null),
-    ];
-    for (const call of calls) await expect(call()).rejects.toMatchObject({ code: "BadRequestException" });
-  });
 });
