@@ -75,15 +75,11 @@ async function* tableRows(
 ): AsyncGenerator<ImportRow> {
   let columns: (FileColumn | null)[] | null = null;
   for await (const record of records) {
-    if (columns === null) columns = parseTableHeader(record.content, options);
-    else yield parseTableRow(columns, record, options.dates);
+    if (columns !== null) yield parseTableRow(columns, record, options.dates);
+    else if ("error" in record.content) throw invalidHeader(`The header ${record.content.error}`);
+    else columns = parseHeader(record.content.cells, options.columns);
   }
   if (columns === null) throw invalidHeader("The file is empty; its first line must name the columns");
-}
-
-function parseTableHeader(header: CsvRecord, { columns }: FileReadOptions): (FileColumn | null)[] {
-  if ("error" in header) throw invalidHeader(`The header ${header.error}`);
-  return parseHeader(header.cells, ["marking_number"], columns);
 }
 
 function parseTableRow(
