@@ -15,8 +15,6 @@ import { listJobs, type JobListPage, type JobListQuery } from "./list/list.sql.t
 import {
   applyBulk,
   JOB_NOT_FOUND,
-  notifyChanges,
-  toItemResult,
   type BulkOptions,
   type ChangeListeners,
   type ItemResult,
@@ -139,21 +137,12 @@ export class JobService {
   async updateOne(
     principal: Principal,
     item: UpdateItem,
-    options: UpdateOptions,
+    { path = "", ...options }: UpdateOptions,
   ): Promise<{ result: ItemResult; ignored: string[] }> {
-    const { path, dryRun, tx } = options;
-    const { database, referenceData } = this.#deps;
-    const fields = await checkFields(referenceData, item.body, { path, reader: tx });
-    const { ignored } = fields;
-    const checked = toCheckedUpdate(item, fields);
-    if ("failure" in checked) return { result: { ...checked, outcome: "failed" }, ignored };
-    const apply = (on: Queryable) => updateRows(on, principal, [checked.change], options);
-    const applyDry = () =>
-      tx ? tx.nested(() => apply(tx), "rollback") : database.transaction(apply, "rollback");
-    const [outcome] = await (dryRun ? applyDry() : apply(tx ?? database));
-    invariant(outcome, "an update has an outcome");
-    if (!dryRun) notifyChanges(this.#deps, [outcome], tx);
-    return { result: toItemResult(item.markingNumber, outcome), ignored };
+    const batch = await this.updateBatch(principal, [item], { ...options, pathOf: () => path });
+    const [result] = batch.results;
+    invariant(result, "one item has one result");
+    return { result, ignored: batch.ignored };
   }
 
   /**
@@ -166,10 +155,9 @@ export class JobService {
     options: BatchOptions,
   ): Promise<{ results: ItemResult[]; ignored: string[] }> {
     const { pathOf = (index) => `jobs[${index}].`, tx } = options;
-    const identifierKeys = ["marking_number", "if_version"];
     const checks = await Promise.all(
       items.map(({ body }, index) =>
-        checkFields(this.#deps.referenceData, body, { path: pathOf(index), identifierKeys, reader: tx }),
+        checkFields(this.#deps.referenceData, body, { path: pathOf(index), reader: tx }),
       ),
     );
     const checked = items.map((item, index) => toCheckedUpdate(item, checks[index] as CheckedFields));

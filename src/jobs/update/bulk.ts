@@ -89,7 +89,7 @@ function isApplied(
   return outcome.kind === "created" || outcome.kind === "updated" || outcome.kind === "unchanged";
 }
 
-export function toItemResult(markingNumber: string, applied: BulkOutcome): ItemResult {
+function toItemResult(markingNumber: string, applied: BulkOutcome): ItemResult {
   if (isApplied(applied)) return { markingNumber, outcome: applied.kind, job: applied.job };
   const failure =
     applied.kind === "version_mismatch" ? versionMismatch(applied.job.version) : itemFailures[applied.kind];

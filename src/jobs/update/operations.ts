@@ -303,8 +303,9 @@ Marking Number are applied in order. The body may have up to 4 MiB.`,
     }));
     const options = batchOptions(principal, input, tx);
     const { results, ignored } = await jobs.updateBatch(principal, items, options);
-    // Such as a `dry_run` that belongs in the query.
-    return toBatchAnswer(results, input.dryRun, [...Object.keys(others), ...ignored]);
+    const ignoredOfItems = ignored.filter((name) => name !== "marking_number" && name !== "if_version");
+    // Of the body: such as a `dry_run` that belongs in the query.
+    return toBatchAnswer(results, input.dryRun, [...Object.keys(others), ...ignoredOfItems]);
   },
 });
 

@@ -19,8 +19,6 @@ export interface CheckedFields {
 export interface FieldCheckOptions {
   /** Prepended to field names in problems, such as `jobs[3].`. */
   path?: string | undefined;
-  /** Keys that select the job, which are not reported as ignored. */
-  identifierKeys?: readonly string[];
   /** The connection on which to look up an unknown status. Default: any. */
   reader?: Reader | undefined;
 }
@@ -32,10 +30,10 @@ const editableFields: ReadonlySet<string> = new Set(jobFieldNames);
 export async function checkFields(
   referenceData: Pick<JobReferenceData, "isKnownStatus">,
   body: Readonly<Record<string, unknown>>,
-  { path = "", identifierKeys = [], reader }: FieldCheckOptions = {},
+  { path = "", reader }: FieldCheckOptions = {},
 ): Promise<CheckedFields> {
   const names = Object.keys(body);
-  const ignored = names.filter((name) => !editableFields.has(name) && !identifierKeys.includes(name));
+  const ignored = names.filter((name) => !editableFields.has(name));
   const input = Object.fromEntries(
     names.filter((name) => editableFields.has(name)).map((name) => [name, body[name]]),
   );
