@@ -53,7 +53,13 @@ export class OperatorJobService {
     const types = await readOrganizationTypes(this.#deps.database, ids);
     const checked = await Promise.all(jobs.map((job) => checkNewJob(this.#deps, job, types)));
     return await applyBulk(this.#deps, checked, options, {
-      apply: (on, upserts) => createAndRead(on, upserts, { principal: operator, ...options }),
+      async apply(on, upserts) {
+        const outcomes = await upsertRows(on, upserts, { ...options, onlyNew: true });
+        const created = await findJobsByMarkingNumber(on, operator, numbersOf(upserts));
+        return created.map((job, index) =>
+          job && outcomes[index]?.kind === "created" ? { kind: "created", job } : { kind: "already_exists" },
+        );
+      },
       needsTransaction: true,
     });
   }
@@ -100,7 +106,7 @@ export function assign(
   options: BulkOptions,
 ): Promise<ItemResult[]> {
   return applyBulk(deps, items, options, {
-    apply: (on, changes) => assignAndRead(on, changes, { principal, ...options }),
+    apply: (on, changes) => assignAndRead(on, changes, { ...options, principal }),
     needsTransaction: true,
   });
 }
@@ -127,30 +133,11 @@ async function checkNewJob(
   ]);
 }
 
-interface JobContext extends ChangeContext {
-  principal: Principal;
-}
-
-async function createAndRead(
-  on: Database | Transaction,
-  upserts: readonly JobUpsert[],
-  context: JobContext,
-): Promise<BulkOutcome[]> {
-  const outcomes = await upsertRows(on, upserts, { ...context, onlyNew: true });
-  const jobs = await findJobsByMarkingNumber(on, context.principal, numbersOf(upserts));
-  return jobs.map((job, index) =>
-    job && outcomes[index]?.kind === "created"
-      ? { kind: "created", job, hasDeliveries: true }
-      : { kind: "already_exists" },
-  );
-}
-
 async function assignAndRead(
   on: Database | Transaction,
   assignments: readonly Assignment[],
-  context: JobContext,
+  { principal, ...context }: ChangeContext & { principal: Principal },
 ): Promise<BulkOutcome[]> {
-  const { principal } = context;
   const markingNumbers = numbersOf(assignments);
   // Locks all of them, so that the jobs returned as unchanged cannot change before the commit.
   const visible = await on.em().find(
@@ -174,7 +161,7 @@ async function assignAndRead(
     const formerContractorId = assigned.get(markingNumber);
     return formerContractorId === undefined
       ? { kind: "unchanged", job }
-      : { kind: "updated", job, hasDeliveries: true, formerContractorId };
+      : { kind: "updated", job, formerContractorId };
   });
 }
 

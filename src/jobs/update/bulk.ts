@@ -32,8 +32,8 @@ export type ItemResult = { markingNumber: string } & (
 /** The outcome of one change. `already_exists`: a job with the Marking Number of the new job exists. */
 export type BulkOutcome =
   | UpdateOutcome
-  | { kind: "created"; job: JobRow; hasDeliveries: boolean }
-  | { kind: "updated"; job: JobRow; hasDeliveries: boolean; formerContractorId: string | null }
+  | { kind: "created"; job: JobRow }
+  | { kind: "updated"; job: JobRow; formerContractorId: string | null }
   | { kind: "already_exists" };
 
 interface KeyedItem {
@@ -152,6 +152,7 @@ export interface ChangeListeners {
 interface ChangeOutcome {
   readonly kind: string;
   readonly job?: Pick<JobRow, "agent_id" | "contractor_id">;
+  /** Absent: not known. */
   readonly hasDeliveries?: boolean;
   readonly formerContractorId?: string | null;
 }
@@ -168,7 +169,7 @@ export function notifyChanges(
   if (tx) return tx.afterCommit(() => notifyChanges(listeners, outcomes));
   const organizationIds = new Set<string>();
   let hasNewDeliveries = false;
-  for (const { kind, job, hasDeliveries = false, formerContractorId = null } of outcomes) {
+  for (const { kind, job, hasDeliveries = true, formerContractorId = null } of outcomes) {
     if (!job || (kind !== "created" && kind !== "updated")) continue;
     hasNewDeliveries ||= hasDeliveries;
     organizationIds.add(job.agent_id);
