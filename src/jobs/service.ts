@@ -29,7 +29,6 @@ import {
 } from "./update/validate-patch.ts";
 import { updateRows, type JobUpdate } from "./update/update-and-fan-out.sql.ts";
 
-/** One unvalidated change. */
 export interface UpdateItem {
   markingNumber: string;
   body: Readonly<Record<string, unknown>>;

@@ -41,7 +41,6 @@ export interface TestJobRequest {
   /** Distinct Marking Numbers that start with `TEST-`, or the number of jobs with random ones. */
   numbers: number | readonly string[];
   template: Readonly<Record<string, unknown>>;
-  /** Whether the jobs are assigned to the test contractor. */
   assigned: boolean;
 }
 
@@ -287,7 +286,6 @@ async function getJob(on: Queryable, principal: TestPrincipal, markingNumber: st
   return job;
 }
 
-/** Returns null if the principal has no jobs. */
 async function findNewestJob(tx: Transaction, principal: TestPrincipal): Promise<JobRow | null> {
   const newest = await tx.em().findOne(
     Job,

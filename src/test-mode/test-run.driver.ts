@@ -21,7 +21,6 @@ interface RunDeps {
   database: Database;
   clock: Clock;
   jobs: Pick<JobService, "updateBatch">;
-  /** Schedules the next call of `applyDueSteps`. */
   scheduleStep: (atMs: number) => void;
 }
 

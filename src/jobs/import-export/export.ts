@@ -16,7 +16,6 @@ export interface JobExport {
   format: FileFormat;
 }
 
-/** Part of the file and the number of jobs in it. */
 export interface ExportChunk {
   text: string;
   jobCount: number;

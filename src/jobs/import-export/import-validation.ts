@@ -29,7 +29,6 @@ const MAX_CACHED = 10_000;
 
 type ResolvedOrganization = { readonly id: string } | { readonly problem: string };
 
-/** Resolves an organisation by id or exact name. */
 export type OrganizationResolver = (
   reference: string,
   type: OrganizationType,
@@ -57,7 +56,6 @@ export function partnersOfAgent(
   };
 }
 
-/** Returns a resolver that caches the results of `find`. */
 export function createOrganizationResolver(find: OrganizationFinder): OrganizationResolver {
   const cache = new Map<string, ResolvedOrganization>();
   return async (reference, type) => {
@@ -76,7 +74,6 @@ function toProblem(error: unknown): { problem: string } {
   return { problem: error.message };
 }
 
-/** Returns the upsert for the row, or every problem of the row. */
 export async function validateRow(
   { referenceData, resolveOrganization, defaults, canSetProviderStatus }: RowValidationContext,
   row: ImportRow,

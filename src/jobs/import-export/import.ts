@@ -61,7 +61,6 @@ interface ImportChunkReport {
 }
 
 export interface ImportRequest extends Omit<ImportOptions, "importer">, FileReadOptions {
-  /** The file's name, for the audit log. */
   fileName?: string | undefined;
 }
 
@@ -70,11 +69,9 @@ export interface ImportProgress {
   type: "progress";
   /** The totals of all chunks so far. */
   counts: ImportCounts;
-  /** The failed rows of this chunk. */
   failures: readonly RowFailure[];
 }
 
-/** Sent last. */
 export interface ImportSummary {
   type: "report";
   dryRun: boolean;

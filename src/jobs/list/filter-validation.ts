@@ -25,7 +25,6 @@ function listOf(item: z.ZodType) {
 
 /** As long as the longest text column. */
 const text = textValue(1000);
-/** By the kind of a column. */
 const valueSchemas = {
   text,
   date: dateValue,

@@ -18,7 +18,6 @@ import {
   type TracedChange,
 } from "./update-and-fan-out.sql.ts";
 
-/** Creates the job, or changes it if it exists. */
 export interface JobUpsert {
   markingNumber: string;
   /** Null: change an existing job of any agent, but create none. */

@@ -10,7 +10,6 @@ export interface CheckedFields {
   /** Empty if there are problems or no editable fields. */
   patch: JobPatch;
   problems: Problem[];
-  /** The keys that cannot be edited. */
   ignored: string[];
   /** Why the fields are not a valid change: the first problem, or that there are none. */
   message: string | undefined;
@@ -26,7 +25,6 @@ export interface FieldCheckOptions {
 const inBody = problemIn("body");
 const editableFields: ReadonlySet<string> = new Set(jobFieldNames);
 
-/** Validates the editable fields of `body`. */
 export async function checkFields(
   referenceData: Pick<JobReferenceData, "isKnownStatus">,
   body: Readonly<Record<string, unknown>>,
@@ -55,7 +53,6 @@ export async function checkFields(
   return { patch: {}, problems, ignored, message };
 }
 
-/** The code and the message of the problem. */
 export function unknownStatus(code: string): [string, string] {
   const message = `is not a known status (${JSON.stringify(code)}); GET /v1/reference/statuses lists them`;
   return ["unknown_status", message];
