@@ -6,20 +6,14 @@ import type { Transaction } from "../core/postgres/transaction.ts";
 import { type Problem, problemIn } from "../core/errors.ts";
 import { isUuid } from "../core/ids.ts";
 import type { ChangeContext, OperatorPrincipal, OrganizationType, Principal } from "../core/principal.ts";
-import { toProblems } from "../core/zod-problems.ts";
 import { applyBulk, type BulkOptions, type BulkOutcome, type ItemResult } from "./update/bulk.ts";
 import { Job } from "./entity.ts";
 import type { JobServiceDeps } from "./service.ts";
 import { findJobsByMarkingNumber } from "./list/find.sql.ts";
-import {
-  checkedItem,
-  checkFields,
-  markingNumberProblems,
-  type CheckedItem,
-} from "./update/validate-patch.ts";
+import { bodyProblems, checkedItem, checkFields, type CheckedItem } from "./update/validate-patch.ts";
 import { updateRows } from "./update/update-and-fan-out.sql.ts";
 import { assignContractors, upsertRows, type Assignment, type JobUpsert } from "./update/upsert.sql.ts";
-import { liveMarkingNumberValue, providerStatusValue } from "./values.ts";
+import { liveMarkingNumberValue, markingNumberValue, providerStatusValue } from "./values.ts";
 
 /** A job to create. Organisation ids are UUIDs. */
 export interface NewJob {
@@ -73,7 +67,7 @@ export class OperatorJobService {
     const types = await readOrganizationTypes(this.#deps.database, ids);
     const checked = assignments.map((assignment) =>
       checkedItem(assignment, [
-        ...markingNumberProblems(assignment.markingNumber),
+        ...bodyProblems(markingNumberValue, assignment.markingNumber, "markingNumber"),
         ...contractorProblems(types, assignment.contractorId),
       ]),
     );
@@ -87,8 +81,8 @@ export class OperatorJobService {
   ): Promise<ItemResult[]> {
     const checked = changes.map(({ markingNumber, providerStatus }) =>
       checkedItem({ markingNumber, patch: { provider_status: providerStatus } }, [
-        ...markingNumberProblems(markingNumber),
-        ...providerStatusProblems(providerStatus),
+        ...bodyProblems(markingNumberValue, markingNumber, "markingNumber"),
+        ...bodyProblems(providerStatusValue, providerStatus, "providerStatus"),
       ]),
     );
     return await applyBulk(this.#deps, checked, options, {
@@ -125,11 +119,11 @@ async function checkNewJob(
     providerStatus: providerStatus ?? undefined,
   };
   return checkedItem(upsert, [
-    ...markingNumberProblems(markingNumber, liveMarkingNumberValue),
+    ...bodyProblems(liveMarkingNumberValue, markingNumber, "markingNumber"),
     ...agentProblems(types, agentId),
     ...contractorProblems(types, contractorId),
     ...problems,
-    ...providerStatusProblems(providerStatus),
+    ...bodyProblems(providerStatusValue, providerStatus, "providerStatus"),
   ]);
 }
 
@@ -167,11 +161,6 @@ async function assignAndRead(
 
 function numbersOf(items: readonly { markingNumber: string }[]): string[] {
   return items.map((item) => item.markingNumber);
-}
-
-function providerStatusProblems(providerStatus: string | null): Problem[] {
-  const result = providerStatusValue.safeParse(providerStatus);
-  return result.success ? [] : toProblems(result.error, "body", "providerStatus");
 }
 
 type OrganizationTypes = ReadonlyMap<string, OrganizationType>;

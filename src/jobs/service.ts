@@ -20,14 +20,15 @@ import {
   type ItemResult,
 } from "./update/bulk.ts";
 import {
+  bodyProblems,
   checkedItem,
   checkFields,
-  markingNumberProblems,
   unknownStatus,
   type CheckedFields,
   type CheckedItem,
 } from "./update/validate-patch.ts";
 import { updateRows, type JobUpdate } from "./update/update-and-fan-out.sql.ts";
+import { markingNumberValue } from "./values.ts";
 
 export interface UpdateItem {
   markingNumber: string;
@@ -193,7 +194,7 @@ function toCheckedUpdate(
   { markingNumber, expectedVersions, problems: given = [] }: UpdateItem,
   { patch, problems, message }: CheckedFields,
 ): CheckedItem<JobUpdate> {
-  const ownProblems = [...markingNumberProblems(markingNumber), ...given];
+  const ownProblems = [...bodyProblems(markingNumberValue, markingNumber, "markingNumber"), ...given];
   const update = { markingNumber, patch, expectedVersions };
   return ownProblems.length > 0
     ? checkedItem(update, [...ownProblems, ...problems])

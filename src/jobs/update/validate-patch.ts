@@ -1,10 +1,10 @@
 /** Validates a change of a job, its Marking Number and its editable fields, and reports every problem. */
+import type { z } from "zod";
 import { type ErrorCode, type Problem, problemIn } from "../../core/errors.ts";
 import type { Reader } from "../../core/postgres/database.ts";
 import { toProblems } from "../../core/zod-problems.ts";
 import type { JobReferenceData } from "../reference-data.ts";
 import { jobFieldNames, jobFields, jobPatchSchema, type JobFieldName, type JobPatch } from "../fields.ts";
-import { markingNumberValue } from "../values.ts";
 
 export interface CheckedFields {
   /** Empty if there are problems or no editable fields. */
@@ -69,10 +69,10 @@ export interface ItemFailure {
 /** A validated item: the change to apply, or why it failed. */
 export type CheckedItem<Change> = { markingNumber: string } & ({ change: Change } | { failure: ItemFailure });
 
-/** Problems of a Marking Number: its length, or characters that PostgreSQL cannot read. */
-export function markingNumberProblems(markingNumber: string, value = markingNumberValue): Problem[] {
-  const result = value.safeParse(markingNumber);
-  return result.success ? [] : toProblems(result.error, "body", "markingNumber");
+/** The problems of one value of a body. */
+export function bodyProblems(schema: z.ZodType, value: unknown, field: string): Problem[] {
+  const { error } = schema.safeParse(value);
+  return error ? toProblems(error, "body", field) : [];
 }
 
 /** A failed item if there are problems, else the change. `message` replaces the text of the first problem. */
