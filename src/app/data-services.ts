@@ -2,7 +2,7 @@
 import { ApiKeyService } from "../api-keys/api.ts";
 import type { AppContext } from "./context.ts";
 import { createEventNotifier } from "../events/api.ts";
-import { createImportService, createJobReferenceData, JobService, OperatorJobService } from "../jobs/api.ts";
+import { createJobReferenceData, ImportService, JobService, OperatorJobService } from "../jobs/api.ts";
 import type { RecordAccessChange } from "../mail/api.ts";
 import { OrganizationService } from "../organizations/api.ts";
 import { TestModeService, TestUseService } from "../test-mode/api.ts";
@@ -32,7 +32,7 @@ export function createDataServices(deps: DataServiceDeps, readerFor?: (principal
     testMode,
     testUse: new TestUseService({ ...deps, testMode }),
     operations: new OperatorJobService(jobDeps),
-    imports: createImportService({ ...jobDeps, organizations }),
+    imports: new ImportService({ ...jobDeps, organizations }),
     keys: new ApiKeyService(deps),
     organizations,
   };

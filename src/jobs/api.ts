@@ -6,11 +6,10 @@ export { type ColumnMapping, dateOrders, fileColumns, isFileColumn } from "./imp
 export { readSample } from "./import-export/file-sample.ts";
 export { fileEncodings, fileFormats, type ImportFormat, importFormats } from "./import-export/import-rows.ts";
 export {
-  createImportService,
   type ImportCounts,
   type ImportProgress,
   type ImportRequest,
-  type ImportService,
+  ImportService,
   type ImportSummary,
   type RowFailure,
 } from "./import-export/import.ts";

@@ -61,8 +61,6 @@ const failureReasons = [
   "unknown",
 ];
 
-/** Metadata of an OpenAPI schema whose values are status codes. */
 export const knownStatuses = { "x-known-values": statuses };
 
-/** Metadata of an OpenAPI schema whose values are failure reasons. */
 export const knownFailureReasons = { "x-known-values": failureReasons };

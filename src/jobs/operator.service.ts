@@ -1,30 +1,19 @@
 /** Job operations for operators only: create jobs, assign them to contractors, set the provider status. */
+import { LockMode } from "@mikro-orm/postgresql";
 import { Organization } from "../organizations/api.ts";
 import type { Database } from "../core/postgres/database.ts";
 import type { Transaction } from "../core/postgres/transaction.ts";
 import { type Problem, problemIn } from "../core/errors.ts";
 import { isUuid } from "../core/ids.ts";
 import type { ChangeContext, OperatorPrincipal, OrganizationType, Principal } from "../core/principal.ts";
-import { toProblems } from "../core/zod-problems.ts";
-import {
-  applyBulk,
-  assertBulkSize,
-  lockJobs,
-  type BulkOptions,
-  type BulkOutcome,
-  type ItemResult,
-} from "./update/bulk.ts";
+import { applyBulk, type BulkOptions, type BulkOutcome, type ItemResult } from "./update/bulk.ts";
+import { Job } from "./entity.ts";
 import type { JobServiceDeps } from "./service.ts";
 import { findJobsByMarkingNumber } from "./list/find.sql.ts";
-import {
-  checkedItem,
-  checkFields,
-  markingNumberProblems,
-  type CheckedItem,
-} from "./update/validate-patch.ts";
+import { bodyProblems, checkedItem, checkFields, type CheckedItem } from "./update/validate-patch.ts";
 import { updateRows } from "./update/update-and-fan-out.sql.ts";
 import { assignContractors, upsertRows, type Assignment, type JobUpsert } from "./update/upsert.sql.ts";
-import { liveMarkingNumberValue, providerStatusValue } from "./values.ts";
+import { liveMarkingNumberValue, markingNumberValue, providerStatusValue } from "./values.ts";
 
 /** A job to create. Organisation ids are UUIDs. */
 export interface NewJob {
@@ -41,7 +30,7 @@ export interface ProviderStatusChange {
   providerStatus: string | null;
 }
 
-/** Each method takes 1 to 100 items and returns one result per item, in order. A failed item does not throw. */
+/** Each method returns one result per item, in order. A failed item does not throw. The caller limits the number of items. */
 export class OperatorJobService {
   readonly #deps: JobServiceDeps;
 
@@ -54,15 +43,18 @@ export class OperatorJobService {
     jobs: readonly NewJob[],
     options: BulkOptions,
   ): Promise<ItemResult[]> {
-    assertBulkSize(jobs);
     const ids = jobs.flatMap((job) => [job.agentId, job.contractorId]);
     const types = await readOrganizationTypes(this.#deps.database, ids);
     const checked = await Promise.all(jobs.map((job) => checkNewJob(this.#deps, job, types)));
     return await applyBulk(this.#deps, checked, options, {
-      apply: (on, upserts) => createAndRead(on, upserts, { principal: operator, ...options }),
+      async apply(on, upserts) {
+        const outcomes = await upsertRows(on, upserts, { ...options, onlyNew: true });
+        const created = await findJobsByMarkingNumber(on, operator, numbersOf(upserts));
+        return created.map((job, index) =>
+          job && outcomes[index]?.kind === "created" ? { kind: "created", job } : { kind: "already_exists" },
+        );
+      },
       needsTransaction: true,
-      // Existing jobs are not changed, so they need no lock.
-      lockingAs: null,
     });
   }
 
@@ -71,12 +63,11 @@ export class OperatorJobService {
     assignments: readonly Assignment[],
     options: BulkOptions,
   ): Promise<ItemResult[]> {
-    assertBulkSize(assignments);
     const ids = assignments.map((assignment) => assignment.contractorId);
     const types = await readOrganizationTypes(this.#deps.database, ids);
     const checked = assignments.map((assignment) =>
       checkedItem(assignment, [
-        ...markingNumberProblems(assignment.markingNumber),
+        ...bodyProblems(markingNumberValue, assignment.markingNumber, "markingNumber"),
         ...contractorProblems(types, assignment.contractorId),
       ]),
     );
@@ -88,17 +79,15 @@ export class OperatorJobService {
     changes: readonly ProviderStatusChange[],
     options: BulkOptions,
   ): Promise<ItemResult[]> {
-    assertBulkSize(changes);
     const checked = changes.map(({ markingNumber, providerStatus }) =>
       checkedItem({ markingNumber, patch: { provider_status: providerStatus } }, [
-        ...markingNumberProblems(markingNumber),
-        ...providerStatusProblems(providerStatus),
+        ...bodyProblems(markingNumberValue, markingNumber, "markingNumber"),
+        ...bodyProblems(providerStatusValue, providerStatus, "providerStatus"),
       ]),
     );
     return await applyBulk(this.#deps, checked, options, {
       apply: (on, updates) => updateRows(on, operator, updates, options),
       needsTransaction: false,
-      lockingAs: operator,
     });
   }
 }
@@ -111,9 +100,8 @@ export function assign(
   options: BulkOptions,
 ): Promise<ItemResult[]> {
   return applyBulk(deps, items, options, {
-    apply: (on, changes) => assignAndRead(on, changes, { principal, ...options }),
+    apply: (on, changes) => assignAndRead(on, changes, { ...options, principal }),
     needsTransaction: true,
-    lockingAs: principal,
   });
 }
 
@@ -131,59 +119,48 @@ async function checkNewJob(
     providerStatus: providerStatus ?? undefined,
   };
   return checkedItem(upsert, [
-    ...markingNumberProblems(markingNumber, liveMarkingNumberValue),
+    ...bodyProblems(liveMarkingNumberValue, markingNumber, "markingNumber"),
     ...agentProblems(types, agentId),
     ...contractorProblems(types, contractorId),
     ...problems,
-    ...providerStatusProblems(providerStatus),
+    ...bodyProblems(providerStatusValue, providerStatus, "providerStatus"),
   ]);
-}
-
-interface JobContext extends ChangeContext {
-  principal: Principal;
-}
-
-async function createAndRead(
-  on: Database | Transaction,
-  upserts: readonly JobUpsert[],
-  context: JobContext,
-): Promise<BulkOutcome[]> {
-  const outcomes = await upsertRows(on, upserts, { ...context, onlyNew: true });
-  const jobs = await findJobsByMarkingNumber(on, context.principal, numbersOf(upserts));
-  return jobs.map((job, index) =>
-    job && outcomes[index]?.kind === "created"
-      ? { kind: "created", job, hasDeliveries: true }
-      : { kind: "already_exists" },
-  );
 }
 
 async function assignAndRead(
   on: Database | Transaction,
   assignments: readonly Assignment[],
-  context: JobContext,
+  { principal, ...context }: ChangeContext & { principal: Principal },
 ): Promise<BulkOutcome[]> {
+  const markingNumbers = numbersOf(assignments);
   // Locks all of them, so that the jobs returned as unchanged cannot change before the commit.
-  const locked = await lockJobs(on, assignments, context.principal);
+  const visible = await on.em().find(
+    Job,
+    { marking_number: { $in: markingNumbers } },
+    {
+      fields: ["marking_number"],
+      filters: { visibleTo: { principal } },
+      orderBy: { id: "asc" },
+      lockMode: LockMode.PESSIMISTIC_WRITE,
+      disableIdentityMap: true,
+    },
+  );
+  const locked = new Set(visible.map((job) => job.marking_number));
   const existing = assignments.filter(({ markingNumber }) => locked.has(markingNumber));
   const assigned = await assignContractors(on, existing, context);
-  const jobs = await findJobsByMarkingNumber(on, context.principal, numbersOf(assignments));
+  const jobs = await findJobsByMarkingNumber(on, principal, markingNumbers);
   return assignments.map(({ markingNumber }, index) => {
     const job = jobs[index];
     if (!job || !locked.has(markingNumber)) return { kind: "not_found" };
     const formerContractorId = assigned.get(markingNumber);
     return formerContractorId === undefined
       ? { kind: "unchanged", job }
-      : { kind: "updated", job, hasDeliveries: true, formerContractorId };
+      : { kind: "updated", job, formerContractorId };
   });
 }
 
 function numbersOf(items: readonly { markingNumber: string }[]): string[] {
   return items.map((item) => item.markingNumber);
-}
-
-function providerStatusProblems(providerStatus: string | null): Problem[] {
-  const result = providerStatusValue.safeParse(providerStatus);
-  return result.success ? [] : toProblems(result.error, "body", "providerStatus");
 }
 
 type OrganizationTypes = ReadonlyMap<string, OrganizationType>;

@@ -18,7 +18,6 @@ export const jobMarkingNumber = markingNumberValue.meta({
   examples: ["MN-2026-000123"],
 });
 
-/** The path of operations on one job. */
 export const markingNumberPath = z.object({
   markingNumber: markingNumberValue.meta({
     minLength: 1,

@@ -2,39 +2,34 @@
 import type { Database, Queryable } from "../core/postgres/database.ts";
 import type { Transaction } from "../core/postgres/transaction.ts";
 import { FairSemaphore } from "../core/concurrency/semaphore.ts";
-import { AppError, badRequest, invariant, type Problem, problemIn } from "../core/errors.ts";
-import { toProblems } from "../core/zod-problems.ts";
+import { AppError, invariant, type Problem, problemIn } from "../core/errors.ts";
 import { partnerOf, type Principal } from "../core/principal.ts";
 import { jobStats, type JobStats, type JobStatsQuery } from "./counters/stats.sql.ts";
 import { jobsToday, type JobsToday } from "./counters/today.sql.ts";
 import { reschedulePatch } from "./due.ts";
 import type { JobReferenceData } from "./reference-data.ts";
-import type { JobRow, OrganizationRow } from "./row.sql.ts";
+import type { JobRow } from "./row.sql.ts";
 import { findJob, findJobsById, findJobsByMarkingNumber, findOrganizationsById } from "./list/find.sql.ts";
 import { findListedNumbers } from "./list/search.sql.ts";
 import { listJobs, type JobListPage, type JobListQuery } from "./list/list.sql.ts";
 import {
   applyBulk,
-  assertBulkSize,
   JOB_NOT_FOUND,
-  notifyChanges,
-  toItemResult,
   type BulkOptions,
   type ChangeListeners,
   type ItemResult,
 } from "./update/bulk.ts";
 import {
+  bodyProblems,
   checkedItem,
   checkFields,
-  markingNumberProblems,
   unknownStatus,
   type CheckedFields,
   type CheckedItem,
 } from "./update/validate-patch.ts";
 import { updateRows, type JobUpdate } from "./update/update-and-fan-out.sql.ts";
-import { dateValue } from "./values.ts";
+import { markingNumberValue } from "./values.ts";
 
-/** One unvalidated change. */
 export interface UpdateItem {
   markingNumber: string;
   body: Readonly<Record<string, unknown>>;
@@ -91,30 +86,22 @@ export class JobService {
     return job;
   }
 
-  /** The jobs in the order of the numbers; null for what is not visible. One statement. */
+  /** In the order of the numbers; null for what is not visible. One statement. */
   findByMarkingNumbers(
     principal: Principal,
     markingNumbers: readonly string[],
     reader: Queryable = this.#deps.database,
-  ): Promise<(JobRow | null)[]> {
+  ) {
     return findJobsByMarkingNumber(reader, principal, markingNumbers);
   }
 
   /** The same by id (UUIDs). */
-  findByIds(
-    principal: Principal,
-    ids: readonly string[],
-    reader: Queryable = this.#deps.database,
-  ): Promise<(JobRow | null)[]> {
+  findByIds(principal: Principal, ids: readonly string[], reader: Queryable) {
     return findJobsById(reader, principal, ids);
   }
 
   /** The organisations (UUIDs) that the principal can see: its own and those it shares a job with; null for others. */
-  findOrganizations(
-    principal: Principal,
-    ids: readonly string[],
-    reader: Queryable = this.#deps.database,
-  ): Promise<(OrganizationRow | null)[]> {
+  findOrganizations(principal: Principal, ids: readonly string[], reader: Queryable) {
     return findOrganizationsById(reader, principal, ids);
   }
 
@@ -146,62 +133,48 @@ export class JobService {
     return (await checkFields(this.#deps.referenceData, body, { path, reader: tx })).problems;
   }
 
-  /** Updates one job. Does not throw if the update fails, except if PostgreSQL rejects its values. `ignored` has the keys of the body that cannot be edited. */
+  /** Updates one job. Does not throw if the update fails. `ignored` has the keys of the body that cannot be edited. */
   async updateOne(
     principal: Principal,
     item: UpdateItem,
-    options: UpdateOptions,
+    { path = "", ...options }: UpdateOptions,
   ): Promise<{ result: ItemResult; ignored: string[] }> {
-    const { path, dryRun, tx } = options;
-    const { database, referenceData } = this.#deps;
-    const fields = await checkFields(referenceData, item.body, { path, reader: tx });
-    const { ignored } = fields;
-    const checked = toCheckedUpdate(item, fields);
-    if ("failure" in checked) return { result: { ...checked, outcome: "failed" }, ignored };
-    const apply = (on: Queryable) => updateRows(on, principal, [checked.change], options);
-    const applyDry = () =>
-      tx ? tx.nested(() => apply(tx), "rollback") : database.transaction(apply, "rollback");
-    const [outcome] = await (dryRun ? applyDry() : apply(tx ?? database));
-    invariant(outcome, "an update has an outcome");
-    if (!dryRun) notifyChanges(this.#deps, [outcome], tx);
-    return { result: toItemResult(item.markingNumber, outcome), ignored };
+    const batch = await this.updateBatch(principal, [item], { ...options, pathOf: () => path });
+    const [result] = batch.results;
+    invariant(result, "one item has one result");
+    return { result, ignored: batch.ignored };
   }
 
   /**
-   * Takes 1 to 100 items and returns one result per item; a failed item does not throw. Items with the same Marking
-   * Number are applied in order.
+   * Returns one result per item; a failed item does not throw. Items with the same Marking Number are applied in order. The caller
+   * limits the number of items.
    */
   async updateBatch(
     principal: Principal,
     items: readonly UpdateItem[],
     options: BatchOptions,
   ): Promise<{ results: ItemResult[]; ignored: string[] }> {
-    assertBulkSize(items);
     const { pathOf = (index) => `jobs[${index}].`, tx } = options;
-    const identifierKeys = ["marking_number", "if_version"];
     const checks = await Promise.all(
       items.map(({ body }, index) =>
-        checkFields(this.#deps.referenceData, body, { path: pathOf(index), identifierKeys, reader: tx }),
+        checkFields(this.#deps.referenceData, body, { path: pathOf(index), reader: tx }),
       ),
     );
     const checked = items.map((item, index) => toCheckedUpdate(item, checks[index] as CheckedFields));
     const results = await applyBulk(this.#deps, checked, options, {
       apply: (on, updates) => updateRows(on, principal, updates, options),
       needsTransaction: false,
-      lockingAs: principal,
     });
     return { results, ignored: [...new Set(checks.flatMap((check) => check.ignored))] };
   }
 
-  /** Makes the jobs due on a day, as a batch does. Throws BadRequestException if `dueDate` is not a date. */
+  /** Makes the jobs due on a day, as a batch does. */
   async reschedule(
     principal: Principal,
     targets: readonly RescheduleTarget[],
     { dueDate, confirmed }: { dueDate: string; confirmed: boolean },
     options: BatchOptions,
   ): Promise<ItemResult[]> {
-    const { error } = dateValue.safeParse(dueDate);
-    if (error) throw badRequest(toProblems(error, "body", "dueDate"));
     const body = reschedulePatch(dueDate, confirmed);
     const items = targets.map((target) => ({ ...target, body }));
     return (await this.updateBatch(principal, items, options)).results;
@@ -221,7 +194,7 @@ function toCheckedUpdate(
   { markingNumber, expectedVersions, problems: given = [] }: UpdateItem,
   { patch, problems, message }: CheckedFields,
 ): CheckedItem<JobUpdate> {
-  const ownProblems = [...markingNumberProblems(markingNumber), ...given];
+  const ownProblems = [...bodyProblems(markingNumberValue, markingNumber, "markingNumber"), ...given];
   const update = { markingNumber, patch, expectedVersions };
   return ownProblems.length > 0
     ? checkedItem(update, [...ownProblems, ...problems])

@@ -19,6 +19,7 @@ import {
   cancelRun,
   liveKey,
   noSuchJob,
+  noTestJob,
   startRun,
   TEST_NUMBER,
   testChange,
@@ -165,10 +166,7 @@ const reassignJob = restOperation({
     },
     malformed: [noMarkingNumber],
     ownErrors: {
-      NotFoundException: {
-        description: "There is no such test job, or the key is not a test key.",
-        examples: [noSuchJob, liveKey],
-      },
+      NotFoundException: noTestJob,
     },
   },
   async run({ testMode }: Services, principal, assignment, { tx }) {

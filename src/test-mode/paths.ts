@@ -19,7 +19,6 @@ export const paths = {
 export type PathName = keyof typeof paths;
 export const pathNames = Object.keys(paths) as PathName[];
 
-/** The reason that a job gets with a status. */
 const reasons: Readonly<Record<string, string>> = {
   failed: "recipient_unavailable",
   on_hold: "awaiting_instructions",

@@ -2,11 +2,21 @@
 import { z } from "zod";
 import { invariant, problemIn } from "../core/errors.ts";
 import { knownStatuses, markingNumberValue, noMarkingNumber } from "../jobs/api.ts";
-import { type Access, restOperation, type RequestPrincipal } from "../operations/operation.ts";
+import {
+  type Access,
+  type OwnErrorText,
+  restOperation,
+  type RequestPrincipal,
+} from "../operations/operation.ts";
 import { count, dateTime, extensibleEnum, mustBe } from "../operations/schemas.ts";
 import { pathNames } from "./paths.ts";
-import type { TestModeService, TestPrincipal } from "./service.ts";
-import { type JobRun, MAX_STEPS, STEP_INTERVAL } from "./test-run.changes.ts";
+import {
+  type JobRun,
+  MAX_STEPS,
+  STEP_INTERVAL,
+  type TestModeService,
+  type TestPrincipal,
+} from "./service.ts";
 
 interface Services {
   readonly testMode: TestModeService;
@@ -27,6 +37,10 @@ export function testPrincipal(principal: RequestPrincipal): TestPrincipal {
 
 export const liveKey = { summary: "A live key", message: "There is no such route" };
 export const noSuchJob = { summary: "No such job", message: "Delivery job not found" };
+export const noTestJob: OwnErrorText = {
+  description: "There is no such test job, or the key is not a test key.",
+  examples: [noSuchJob, liveKey],
+};
 export const wholeNumber = ({ min, max }: { min: number; max: number }) => {
   const message = mustBe(`a whole number from ${min} to ${max}`);
   return z.int(message).min(min, message).max(max, message);
@@ -131,10 +145,7 @@ export const startRun = restOperation({
       },
     ],
     ownErrors: {
-      NotFoundException: {
-        description: "There is no such test job, or the key is not a test key.",
-        examples: [noSuchJob, liveKey],
-      },
+      NotFoundException: noTestJob,
       ConflictException: {
         description: "The job has a run.",
         examples: [

@@ -1,5 +1,5 @@
 /** Test mode: creates test jobs, starts runs that change them step by step, sends events, and deletes all test data of a partner. */
-import type { EntityManager } from "@mikro-orm/postgresql";
+import { type EntityManager, LockMode } from "@mikro-orm/postgresql";
 import { deleteTestEvents, JobEvent, lastPosition } from "../events/api.ts";
 import { deleteRecordsOf } from "../idempotency/api.ts";
 import {
@@ -11,28 +11,29 @@ import {
   type JobRow,
   type JobServiceDeps,
   reassignTestJob,
+  unknownStatus,
 } from "../jobs/api.ts";
 import { AppError, badRequest, problemIn } from "../core/errors.ts";
+import type { Clock } from "../core/clock.ts";
 import { newUuid } from "../core/ids.ts";
+import type { Queryable } from "../core/postgres/database.ts";
 import type { Transaction } from "../core/postgres/transaction.ts";
 import type { ChangeContext, OrganizationPrincipal } from "../core/principal.ts";
 import { deleteRequestsOf } from "../request-log/api.ts";
 import { deleteTestDeliveries, type DeliveryView, deliverSampleEvent } from "../webhooks/api.ts";
+import { type PathName, paths } from "./paths.ts";
 import { exampleJob, type SampleEventRequest, sampleChanges } from "./sample-event.ts";
 import { changeTestData, type TestOrganizations } from "./test-organizations.ts";
-import {
-  assertNoRuns,
-  cancelRun,
-  type JobRun,
-  type RunDeps,
-  type RunRequest,
-  startRun,
-} from "./test-run.changes.ts";
 import { TestRun } from "./test-run.entity.ts";
 
 export const JOBS_PER_REQUEST = { min: 1, max: 100, default: 1 } as const;
 /** Of one test agent. */
 export const MAX_TEST_JOBS = 1_000;
+/** In milliseconds. */
+export const STEP_INTERVAL = { min: 1_000, max: 600_000, default: 1_000 } as const;
+export const MAX_STEPS = 50;
+
+const inBody = problemIn("body");
 
 export type TestPrincipal = OrganizationPrincipal & Pick<ChangeContext, "requestId">;
 
@@ -40,8 +41,24 @@ export interface TestJobRequest {
   /** Distinct Marking Numbers that start with `TEST-`, or the number of jobs with random ones. */
   numbers: number | readonly string[];
   template: Readonly<Record<string, unknown>>;
-  /** Whether the jobs are assigned to the test contractor. */
   assigned: boolean;
+}
+
+export interface RunRequest {
+  /** A named path. Either it or `steps` is given. */
+  path?: PathName | undefined;
+  /** Statuses in order. */
+  steps?: readonly string[] | undefined;
+  intervalMs: number;
+}
+
+export interface JobRun {
+  markingNumber: string;
+  /** The statuses that are left, in order. */
+  steps: readonly string[];
+  intervalMs: number;
+  nextStepAt: Date;
+  endsAt: Date;
 }
 
 export interface DeletedTestData {
@@ -51,12 +68,10 @@ export interface DeletedTestData {
   requests: number;
 }
 
-export interface ResetOptions {
-  /** Default: a run in progress is a conflict. */
-  cancelRuns?: boolean;
-}
-
-interface TestModeDeps extends JobServiceDeps, RunDeps {
+interface TestModeDeps extends JobServiceDeps {
+  clock: Clock;
+  /** Schedules `applyDueSteps` at a time. Absent: steps wait for the next sweep. */
+  scheduleStep?: ((atMs: number) => void) | undefined;
   /** Writes the requests that this process has not logged yet. */
   flushRequestLog?: (() => Promise<void>) | undefined;
 }
@@ -82,11 +97,7 @@ export class TestModeService {
   ): Promise<JobRow[]> {
     if (!assigned && principal.organizationType === "contractor")
       throw badRequest([
-        problemIn("body")(
-          "assigned",
-          "conflict",
-          "must be true, because a contractor sees only jobs assigned to it",
-        ),
+        inBody("assigned", "conflict", "must be true, because a contractor sees only jobs assigned to it"),
       ]);
     const create = async (em: EntityManager, tx: Transaction, { agent, contractor }: TestOrganizations) => {
       const existing = await em.count(Job, { agent_id: agent });
@@ -126,13 +137,53 @@ export class TestModeService {
    * Starts a run. Its first step is due at once. Throws NotFoundException if the principal cannot see the job,
    * BadRequestException for an invalid path or step, and ConflictException if the job has a run.
    */
-  startRun(principal: TestPrincipal, markingNumber: string, request: RunRequest): Promise<JobRun> {
-    return startRun(this.#deps, principal, markingNumber, request);
+  async startRun(
+    principal: TestPrincipal,
+    markingNumber: string,
+    { intervalMs, ...request }: RunRequest,
+  ): Promise<JobRun> {
+    const { clock, database, referenceData, scheduleStep } = this.#deps;
+    const steps = stepsOf(request);
+    const known = new Set((await referenceData.statuses()).map(({ code }) => code));
+    const problems = steps.flatMap((code, index) =>
+      known.has(code) ? [] : inBody(`steps[${index}]`, ...unknownStatus(code.slice(0, 100))),
+    );
+    if (problems.length > 0) throw badRequest(problems);
+    return await changeTestData(database, principal, async (em, tx, { agent }) => {
+      const { id: jobId } = await getJob(tx, principal, markingNumber);
+      const other = await em.findOne(TestRun, { jobId });
+      if (other)
+        throw new AppError(
+          "ConflictException",
+          `The job has a run with ${other.steps.length} steps left. It ends at ${endOf(other).toISOString()}`,
+          { details: { ends_at: endOf(other).toISOString() } },
+        );
+      const dueAt = new Date(clock.now());
+      const run = em.create(TestRun, {
+        jobId,
+        agentId: agent,
+        markingNumber,
+        steps: [...steps],
+        intervalMs,
+        dueAt,
+      });
+      em.persist(run);
+      tx.afterCommit(() => scheduleStep?.(clock.now()));
+      return toJobRun(run);
+    });
   }
 
   /** Returns the run with the steps that it did not apply. Throws NotFoundException for an unknown job or a job without a run. */
-  cancelRun(principal: TestPrincipal, markingNumber: string): Promise<JobRun> {
-    return cancelRun(this.#deps, principal, markingNumber);
+  async cancelRun(principal: TestPrincipal, markingNumber: string): Promise<JobRun> {
+    const { database } = this.#deps;
+    const { id: jobId } = await getJob(database, principal, markingNumber);
+    return await database.transactional(async (em) => {
+      // Waits for a step that is being applied.
+      const run = await em.findOne(TestRun, { jobId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+      if (!run) throw new AppError("NotFoundException", "The job has no run in progress");
+      em.remove(run);
+      return toJobRun(run);
+    });
   }
 
   /**
@@ -148,7 +199,10 @@ export class TestModeService {
     const { database, notifyWorkers, notifySubscribers } = this.#deps;
     const send = async (em: EntityManager, tx: Transaction, organizations: TestOrganizations) => {
       const { agent, contractor, agentName, contractorName } = organizations;
-      const found = await this.#jobFor(tx, principal, markingNumber);
+      const found =
+        markingNumber === undefined
+          ? await findNewestJob(tx, principal)
+          : await getJob(tx, principal, markingNumber);
       const job = found ?? exampleJob(organizations, new Date(this.#deps.clock.now()));
       const contractorId =
         job.contractor_id ?? (type === "job.assigned" || type === "job.unassigned" ? contractor : null);
@@ -185,16 +239,21 @@ export class TestModeService {
 
   /**
    * Deletes all jobs, events, deliveries, logged requests and stored responses of the partner's test organisations, in small
-   * transactions. What remains is `job.deleted` of each job. Throws ConflictException during a run, and TooManyRequestsException
-   * during another reset. If it fails later, some data is left, and another reset deletes it.
+   * transactions. What remains is `job.deleted` of each job. Throws ConflictException during a run unless it is to be cancelled, and
+   * TooManyRequestsException during another reset. If it fails later, some data is left, and another reset deletes it.
    */
   async reset(
     principal: Pick<TestPrincipal, "liveOrganizationId" | "actor" | "requestId">,
-    { cancelRuns = false }: ResetOptions = {},
+    { cancelRuns = false } = {},
   ): Promise<DeletedTestData> {
     const { database, flushRequestLog } = this.#deps;
     const { liveOrganizationId: partnerId = "" } = principal;
-    if (this.#resets.has(partnerId)) throw resetInProgress();
+    if (this.#resets.has(partnerId))
+      throw new AppError(
+        "TooManyRequestsException",
+        "A reset of your test data is in progress. Try again in 5 s.",
+        { headers: { "Retry-After": "5" } },
+      );
     this.#resets.add(partnerId);
     try {
       const { organizations, jobs, position } = await changeTestData(
@@ -218,35 +277,51 @@ export class TestModeService {
       this.#resets.delete(partnerId);
     }
   }
-
-  /** The job with this Marking Number, or the newest one of the principal; null if there is none. */
-  async #jobFor(
-    tx: Transaction,
-    principal: TestPrincipal,
-    markingNumber: string | undefined,
-  ): Promise<JobRow | null> {
-    if (markingNumber !== undefined) {
-      const job = await findJob(tx, principal, markingNumber);
-      if (!job) throw new AppError("NotFoundException", JOB_NOT_FOUND);
-      return job;
-    }
-    const newest = await tx.em().findOne(
-      Job,
-      {},
-      {
-        filters: { visibleTo: { principal } },
-        orderBy: { created_at: "desc", id: "desc" },
-        fields: ["marking_number"],
-      },
-    );
-    return newest && (await findJob(tx, principal, newest.marking_number));
-  }
 }
 
-function resetInProgress(): AppError {
-  return new AppError(
-    "TooManyRequestsException",
-    "A reset of your test data is in progress. Try again in 5 s.",
-    { headers: { "Retry-After": "5" } },
+/** Throws NotFoundException if the principal cannot see the job. */
+async function getJob(on: Queryable, principal: TestPrincipal, markingNumber: string): Promise<JobRow> {
+  const job = await findJob(on, principal, markingNumber);
+  if (!job) throw new AppError("NotFoundException", JOB_NOT_FOUND);
+  return job;
+}
+
+async function findNewestJob(tx: Transaction, principal: TestPrincipal): Promise<JobRow | null> {
+  const newest = await tx.em().findOne(
+    Job,
+    {},
+    {
+      filters: { visibleTo: { principal } },
+      orderBy: { created_at: "desc", id: "desc" },
+      fields: ["marking_number"],
+    },
   );
+  return newest && (await findJob(tx, principal, newest.marking_number));
+}
+
+/** Throws ConflictException if a job of the test agent has a run. */
+async function assertNoRuns(em: EntityManager, agentId: string): Promise<void> {
+  const runs = await em.find(TestRun, { agentId });
+  if (runs.length === 0) return;
+  const endsAt = new Date(Math.max(...runs.map((run) => endOf(run).getTime()))).toISOString();
+  throw new AppError(
+    "ConflictException",
+    `A run is in progress. Try again at ${endsAt}, or cancel it with DELETE /v1/test/jobs/by-marking/{markingNumber}/run`,
+    { details: { ends_at: endsAt } },
+  );
+}
+
+function stepsOf({ path, steps }: Pick<RunRequest, "path" | "steps">): readonly string[] {
+  if (path !== undefined && steps === undefined) return paths[path];
+  if (path === undefined && steps !== undefined) return steps;
+  throw badRequest([inBody("path", "conflict", "must be given without steps, or steps without path")]);
+}
+
+function toJobRun(run: TestRun): JobRun {
+  const { markingNumber, steps, intervalMs, dueAt } = run;
+  return { markingNumber, steps, intervalMs, nextStepAt: dueAt, endsAt: endOf(run) };
+}
+
+function endOf({ steps, intervalMs, dueAt }: TestRun): Date {
+  return new Date(dueAt.getTime() + (steps.length - 1) * intervalMs);
 }

@@ -21,15 +21,7 @@ interface RunDeps {
   database: Database;
   clock: Clock;
   jobs: Pick<JobService, "updateBatch">;
-  /** Schedules the next call of `applyDueSteps`. */
   scheduleStep: (atMs: number) => void;
-}
-
-interface Batch {
-  agentId: string;
-  /** Steps are due before this time. */
-  now: number;
-  size: number;
 }
 
 /**
@@ -38,65 +30,55 @@ interface Batch {
  * other partners go on, and the first error is thrown at the end.
  */
 export async function applyDueSteps(deps: RunDeps): Promise<void> {
-  const { clock, database, scheduleStep } = deps;
-  const now = clock.now();
-  const queue = await findAgentsWithDueSteps(database, now);
-  const share = Math.max(1, Math.min(BATCH_SIZE, Math.floor(MAX_STEPS_PER_PASS / queue.length)));
+  const { clock, scheduleStep } = deps;
+  const agentIds = await findAgentsWithDueSteps(deps);
+  const share = Math.max(
+    1,
+    Math.min(MAX_STEPS_PER_PARTNER, Math.floor(MAX_STEPS_PER_PASS / agentIds.length)),
+  );
   const errors: unknown[] = [];
-  const applied = new Map<string, number>();
-  let left = MAX_STEPS_PER_PASS;
   let isAnyLeft = false;
-  for (let agentId = queue.shift(); agentId !== undefined && left > 0; agentId = queue.shift()) {
-    const before = applied.get(agentId) ?? 0;
-    const batch = { agentId, now, size: Math.min(share, left, MAX_STEPS_PER_PARTNER - before) };
-    const runs = await database
-      .transaction((tx) => applyBatch(deps, tx, batch))
-      .catch((error: unknown) => {
-        errors.push(error);
-        return [];
-      });
-    for (const { steps, dueAt } of runs) if (steps.length > 0) scheduleStep(dueAt.getTime());
-    applied.set(agentId, before + runs.length);
-    left -= runs.length;
-    if (runs.length < batch.size) continue;
-    if (before + runs.length < MAX_STEPS_PER_PARTNER) queue.push(agentId);
-    else isAnyLeft = true;
+  for (const agentId of agentIds) {
+    try {
+      isAnyLeft = (await applyShare(deps, agentId, share)) || isAnyLeft;
+    } catch (error) {
+      errors.push(error);
+    }
   }
-  if (left === 0 || isAnyLeft) scheduleStep(clock.now());
+  if (isAnyLeft) scheduleStep(clock.now());
   if (errors.length > 0) throw errors[0];
 }
 
-/** Returns the test agents that are not suspended, the longest waiting first. */
-async function findAgentsWithDueSteps(database: Database, now: number): Promise<string[]> {
-  const em = database.em();
-  const due = await em
-    .createQueryBuilder(TestRun)
-    .select("*")
-    .distinctOn("agentId")
-    .where({ dueAt: { $lt: new Date(now) } })
-    .orderBy({ agentId: "asc", dueAt: "asc" })
-    .getResult();
-  const active = await em.find(
-    Organization,
-    { id: { $in: due.map(({ agentId }) => agentId) }, suspendedAt: null },
-    { fields: ["id"] },
-  );
-  const activeIds = new Set(active.map(({ id }) => id));
-  return due
-    .filter(({ agentId }) => activeIds.has(agentId))
-    .toSorted((a, b) => a.dueAt.getTime() - b.dueAt.getTime())
-    .map(({ agentId }) => agentId);
+const isDue = ({ clock }: RunDeps) => ({ dueAt: { $lt: new Date(clock.now()) } });
+
+/** Returns the test agents that are not suspended. */
+async function findAgentsWithDueSteps(deps: RunDeps): Promise<string[]> {
+  const em = deps.database.em();
+  const due = em.createQueryBuilder(TestRun).select("agentId").where(isDue(deps));
+  const agents = await em.find(Organization, { id: { $in: due }, suspendedAt: null }, { fields: ["id"] });
+  return agents.map(({ id }) => id);
+}
+
+/** Returns whether the whole share was due, so that more steps may be. */
+async function applyShare(deps: RunDeps, agentId: string, share: number): Promise<boolean> {
+  for (let left = share; left > 0; left -= BATCH_SIZE) {
+    const size = Math.min(BATCH_SIZE, left);
+    const runs = await deps.database.transaction((tx) => applyBatch(deps, tx, { agentId, size }));
+    for (const { steps, dueAt } of runs) if (steps.length > 0) deps.scheduleStep(dueAt.getTime());
+    if (runs.length < size) return false;
+  }
+  return true;
 }
 
 async function applyBatch(
-  { jobs }: RunDeps,
+  deps: RunDeps,
   tx: Transaction,
-  { agentId, now, size }: Batch,
+  { agentId, size }: { agentId: string; size: number },
 ): Promise<TestRun[]> {
   const em = tx.em();
   const runs = await em.find(
     TestRun,
-    { agentId, dueAt: { $lt: new Date(now) } },
+    { agentId, ...isDue(deps) },
     { orderBy: { dueAt: "asc" }, limit: size, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
   );
   if (runs.length === 0) return runs;
@@ -106,11 +88,11 @@ async function applyBatch(
     markingNumber,
     body: changeTo(status),
   }));
-  await jobs.updateBatch(principal, items, { dryRun: false, actor, requestId: null, tx });
+  await deps.jobs.updateBatch(principal, items, { dryRun: false, actor, requestId: null, tx });
   for (const run of runs) {
     run.steps = run.steps.slice(1);
     // A late step keeps its distance to the next one. Passes start once a second, so it may be a second less.
-    run.dueAt = new Date(Math.max(run.dueAt.getTime(), now - SECOND_MS) + run.intervalMs);
+    run.dueAt = new Date(Math.max(run.dueAt.getTime(), deps.clock.now() - SECOND_MS) + run.intervalMs);
     if (run.steps.length === 0) em.remove(run);
   }
   await em.flush();

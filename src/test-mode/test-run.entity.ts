@@ -13,7 +13,6 @@ export const TestRun = defineEntity({
     /** The statuses that are left, in order. */
     steps: p.array().$type<string[]>(),
     intervalMs: p.integer(),
-    /** When the next step is due. */
     dueAt: p.datetime(3),
   },
   indexes: [

@@ -48,12 +48,11 @@ export class TestUseService {
     ]);
     const now = this.#deps.clock.now();
     return organizations.map((organization) => {
-      const own = new Set(
-        test.filter(({ liveOrganization }) => liveOrganization === organization.id).map(({ id }) => id),
-      );
+      const own = test.filter(({ liveOrganization }) => liveOrganization === organization.id);
+      const ownIds = own.map(({ id }) => id);
       const sumOf = (counts: Readonly<Record<string, number>>): number =>
-        [...own].reduce((sum, id) => sum + (counts[id] ?? 0), 0);
-      const ownKeys = keys.filter((key) => own.has(key.organization?.id ?? ""));
+        ownIds.reduce((sum, id) => sum + (counts[id] ?? 0), 0);
+      const ownKeys = keys.filter((key) => ownIds.includes(key.organization?.id ?? ""));
       const uses = ownKeys.flatMap(({ lastUsedAt }) => lastUsedAt?.getTime() ?? []);
       return {
         live: organization,

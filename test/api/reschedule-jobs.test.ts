@@ -210,11 +210,6 @@ describe("400", () => {
     const response = await app.call("/v1/jobs/reschedule", { key: agent.key, method: "POST", headers, body });
     expectProblems(response, "header", ["If-Match"]);
   });
-
-  it("in GraphQL for the year 0", async () => {
-    const { errors } = await mutate(["WM-1"], { day: "0000-01-01" });
-    expect(errors?.[0]).toMatchObject({ extensions: { code: "BAD_USER_INPUT" } });
-  });
 });
 
 it("in GraphQL, keys without jobs:read change jobs but can't see them, nor try a change", async () => {

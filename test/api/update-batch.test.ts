@@ -180,3 +180,27 @@ describe("a batch with an expected version, or for all jobs or none", () => {
     expect(expectData(await getJob(app, agent, one)).version).toBe(1);
   });
 });
+
+const text = (max: number): string => `"${String.raw`\ud83d\udce6`.repeat(max)}"`;
+
+it("a batch may have 100 jobs with all texts at maximum length, escaped", async () => {
+  const longNumbers = Array.from(
+    { length: 100 },
+    (_, index) => "📦".repeat(117) + String(index).padStart(3, "0"),
+  );
+  await app.createJobs(
+    agent,
+    longNumbers.map((markingNumber) => ({ markingNumber })),
+  );
+  const fields = `"batch_number":${text(120)},"group_code":${text(120)},"labels":${text(255)},"recipient_name":${text(255)},
+    "recipient_contact":${text(255)},"delivery_address":${text(1000)},"postal_code":${text(60)},
+    "instructions":${text(1000)},"failure_reason":${text(64)}`;
+  const items = longNumbers.map(
+    (number) => `{"marking_number":"${number.replaceAll("📦", String.raw`\ud83d\udce6`)}",${fields}}`,
+  );
+  const body = `{"jobs":[${items.join(",")}]}`;
+  expect(body.length).toBeGreaterThan(3_900_000);
+  const data = expectData(await app.call("/v1/jobs/batch", { key: agent.key, method: "PATCH", body }));
+  expect(data).toMatchObject({ updated_count: 100, failed_count: 0 });
+  expect(data.results[99].job.delivery_address).toBe("📦".repeat(1000));
+});

@@ -179,9 +179,8 @@ function toGroupView(
   return {
     keys: names.map((key, index) => {
       const value = values[index] ?? null;
-      const isOrganization = key === "agent_id" || key === "contractor_id";
-      if (value === null) return { key, value, label: null };
-      return { key, value: isOrganization ? toTypedId("org", value) : value, label: labels[index] ?? value };
+      const isOrganization = value !== null && (key === "agent_id" || key === "contractor_id");
+      return { key, value: isOrganization ? toTypedId("org", value) : value, label: labels[index] ?? null };
     }),
     count: jobs,
     ...(sums.includes("piece_quantity") && { pieceQuantity }),

@@ -8,9 +8,7 @@ import { counterRowsSql } from "./counters.sql.ts";
 import { visibleTo } from "../visibility.sql.ts";
 
 interface GroupKeySource {
-  /** SQL expression to group by. */
   value: string | ((zone: string) => Sql);
-  /** The value needs a join with `job_status`. */
   category?: true;
   /** SQL expression for a group's label; default: the value. */
   label?: (key: string) => string;
@@ -94,12 +92,10 @@ export async function jobStats(
   const reader = counted ? forCounters : queryable;
   const rows = await reader.query<JobStatsGroup & { total: number }>(statement);
   const total = rows[0]?.total ?? 0;
-  const groups = hasGroups ? rows.slice(0, MAX_GROUPS).map(toGroup) : [];
-  return { total, groups, truncated: rows.length > MAX_GROUPS };
-}
-
-function toGroup({ values, labels, count, pieceQuantity, weight }: JobStatsGroup): JobStatsGroup {
-  return { values, labels, count, pieceQuantity, weight };
+  const groups = rows.map(({ values, labels, count, pieceQuantity, weight }): JobStatsGroup => {
+    return { values, labels, count, pieceQuantity, weight };
+  });
+  return { total, groups: hasGroups ? groups.slice(0, MAX_GROUPS) : [], truncated: rows.length > MAX_GROUPS };
 }
 
 /** Returns why the statistics can't be grouped by `keys`, or null. */

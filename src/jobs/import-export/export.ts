@@ -5,7 +5,7 @@ import type { Principal } from "../../core/principal.ts";
 import { escapeApostrophes } from "../../core/records/formula-escaping.ts";
 import type { JobFilterTree } from "../list/filter.sql.ts";
 import { listJobs } from "../list/list.sql.ts";
-import { fileColumns, isTextColumn, formatCell, toFileRow } from "./file-codec.ts";
+import { fileColumns, isTextColumn, toFileRow } from "./file-codec.ts";
 import type { FileFormat } from "./import-rows.ts";
 import { positionOf, type JobOrder, type JobPosition } from "../list/cursor.ts";
 import type { JobRow } from "../row.sql.ts";
@@ -16,7 +16,6 @@ export interface JobExport {
   format: FileFormat;
 }
 
-/** Part of the file and the number of jobs in it. */
 export interface ExportChunk {
   text: string;
   jobCount: number;
@@ -57,8 +56,9 @@ const formatters: Record<FileFormat, { header: string; line: (job: JobRow) => st
 function formatCsvLine(job: JobRow): string {
   const row = toFileRow(job);
   const cells = fileColumns.map((column) => {
-    const text = formatCell(row[column]);
-    return text === null || !isTextColumn(column) ? text : escapeApostrophes(text);
+    const value = row[column];
+    if (value === null) return null;
+    return isTextColumn(column) ? escapeApostrophes(String(value)) : String(value);
   });
   return csvLine(cells);
 }

@@ -63,9 +63,8 @@ export function isTextColumn(name: FileColumn): boolean {
   return !isJobField(name) || jobFields[name].kind === "text";
 }
 
-/** Message for an unknown column, without a subject, with the closest known column if there is one. */
-export function unknownColumnMessage(name: string): string {
-  const nearest = suggestClosest(name, fileColumns);
+/** Message for an unknown column, without a subject. `nearest`: the known column that may be meant. */
+export function unknownColumnMessage(nearest: string | null): string {
   return `is not a column of jobs${nearest === null ? "" : `; did you mean ${nearest}?`}`;
 }
 
@@ -75,37 +74,24 @@ export const NOT_UTF8 = "is not valid UTF-8; save the file as “CSV UTF-8”";
 export type ColumnMapping = ReadonlyMap<string, FileColumn>;
 
 /**
- * The columns of a header, null for an ignored one. Throws BadRequestException if a column is duplicated, a `required` or
- * mapped one is missing or, without a mapping, one is unknown.
+ * The columns of a header, null for an ignored one. Throws BadRequestException if a column is duplicated, a mapped one or the Marking
+ * Number is missing or, without a mapping, one is unknown.
  */
-export function parseHeader(
-  cells: readonly CsvCell[],
-  required: readonly FileColumn[],
-  mapping?: ColumnMapping,
-): (FileColumn | null)[] {
-  const columns: (FileColumn | null)[] = [];
-  for (const { text } of cells) {
-    if (text === null && !mapping) throw invalidHeader(`The header ${NOT_UTF8}`);
-    const quotedName = JSON.stringify(text);
-    const column = mapping ? mappedColumn(text, mapping) : standardColumn(text, quotedName);
-    if (column !== null && columns.includes(column))
-      throw invalidHeader(`The header has the column ${quotedName} twice`);
-    columns.push(column);
-  }
+export function parseHeader(cells: readonly CsvCell[], mapping?: ColumnMapping): (FileColumn | null)[] {
+  const columns = cells.map(({ text }): FileColumn | null => {
+    if (mapping) return mapping.get(text ?? "") ?? null;
+    if (text === null) throw invalidHeader(`The header ${NOT_UTF8}`);
+    if (isFileColumn(text)) return text;
+    const message = unknownColumnMessage(suggestClosest(text, fileColumns));
+    throw invalidHeader(`The column ${JSON.stringify(text)} ${message}`);
+  });
+  const repeated = columns.findIndex((column, index) => column !== null && columns.indexOf(column) < index);
+  if (repeated >= 0)
+    throw invalidHeader(`The header has the column ${JSON.stringify(cells[repeated]?.text)} twice`);
   for (const [name, column] of mapping ?? [])
     if (!columns.includes(column)) throw invalidHeader(`The header has no column ${JSON.stringify(name)}`);
-  const missing = required.find((column) => !columns.includes(column));
-  if (missing !== undefined) throw invalidHeader(`The header has no column ${missing}`);
+  if (!columns.includes("marking_number")) throw invalidHeader("The header has no column marking_number");
   return columns;
-}
-
-function mappedColumn(text: string | null, mapping: ColumnMapping): FileColumn | null {
-  return text === null ? null : (mapping.get(text) ?? null);
-}
-
-function standardColumn(text: string | null, quotedName: string): FileColumn {
-  if (text !== null && isFileColumn(text)) return text;
-  throw invalidHeader(`The column ${quotedName} ${unknownColumnMessage(text ?? "")}`);
 }
 
 export function invalidHeader(message: string): AppError {
@@ -122,11 +108,6 @@ export function parseCell(column: FileColumn, cell: CsvCell | undefined, dates?:
   const text = kind === "text" ? unescapeFormulas(written ?? "") : (written ?? "");
   if (text === "" && !(isQuoted && kind === "text" && !organizationColumns.has(column))) return null;
   return cellParsers[kind](text, dates);
-}
-
-/** The text of a value, which `parseCell` reads back unchanged; null for an empty cell. */
-export function formatCell(value: FileValue): string | null {
-  return value === null ? null : String(value);
 }
 
 /** A job as a row of a file. Organisations are written as ids, because names can change. */

@@ -1,4 +1,5 @@
 /** Parses CSV, NDJSON and Excel files into rows. Each row has its line and either its values by column or its problems. */
+import { ReadableStream, TextDecoderStream, TextEncoderStream } from "node:stream/web";
 import { readCsv, type CsvRecord } from "../../core/records/csv.ts";
 import { readNdjson } from "../../core/records/ndjson.ts";
 import type { StreamRecord } from "../../core/records/record-reader.ts";
@@ -53,16 +54,9 @@ export function readTable(
   { format, encoding }: { format: "csv" | "xlsx"; encoding?: FileEncoding | undefined },
 ): AsyncGenerator<StreamRecord<CsvRecord>> {
   if (format === "xlsx") return readXlsx(chunks);
-  return readCsv(encoding === undefined ? chunks : toUtf8(chunks, encoding));
-}
-
-async function* toUtf8(
-  chunks: AsyncIterable<Uint8Array>,
-  encoding: FileEncoding,
-): AsyncGenerator<Uint8Array> {
-  const decoder = new TextDecoder(encoding);
-  for await (const chunk of chunks) yield Buffer.from(decoder.decode(chunk, { stream: true }));
-  yield Buffer.from(decoder.decode());
+  if (encoding === undefined) return readCsv(chunks);
+  const texts = ReadableStream.from(chunks).pipeThrough(new TextDecoderStream(encoding));
+  return readCsv(texts.pipeThrough(new TextEncoderStream()));
 }
 
 /** Reads rows on demand. Throws BadRequestException before the first row if the header is invalid. */
@@ -81,19 +75,11 @@ async function* tableRows(
 ): AsyncGenerator<ImportRow> {
   let columns: (FileColumn | null)[] | null = null;
   for await (const record of records) {
-    if (columns === null) columns = parseTableHeader(record.content, options);
-    else yield parseTableRow(columns, record, options.dates);
+    if (columns !== null) yield parseTableRow(columns, record, options.dates);
+    else if ("error" in record.content) throw invalidHeader(`The header ${record.content.error}`);
+    else columns = parseHeader(record.content.cells, options.columns);
   }
   if (columns === null) throw invalidHeader("The file is empty; its first line must name the columns");
-}
-
-function parseTableHeader(header: CsvRecord, { columns }: FileReadOptions): (FileColumn | null)[] {
-  if ("error" in header) throw invalidHeader(`The header ${header.error}`);
-  const [first] = header.cells;
-  if (header.cells.length === 1 && first?.text?.includes("|") === true) {
-    throw invalidHeader("The header has a single column; separate columns by commas, semicolons or tabs");
-  }
-  return parseHeader(header.cells, ["marking_number"], columns);
 }
 
 function parseTableRow(

@@ -1,12 +1,13 @@
 /** Validates imported rows, resolves their organisations and converts them to upserts. */
 import type { OrganizationService } from "../../organizations/api.ts";
+import { unknownNames } from "../../core/did-you-mean.ts";
 import { AppError } from "../../core/errors.ts";
 import type { Queryable } from "../../core/postgres/database.ts";
 import type { OrganizationPrincipal, OrganizationType } from "../../core/principal.ts";
 import { findOrganizationsById } from "../list/find.sql.ts";
 import type { JobReferenceData } from "../reference-data.ts";
 import { jobFields, type JobFieldName } from "../fields.ts";
-import { isFileColumn, unknownColumnMessage } from "./file-codec.ts";
+import { fileColumns, unknownColumnMessage } from "./file-codec.ts";
 import type { ImportRow, RowProblem } from "./import-rows.ts";
 import { checkFields } from "../update/validate-patch.ts";
 import type { JobUpsert } from "../update/upsert.sql.ts";
@@ -25,12 +26,9 @@ export interface RowValidationContext {
 const organizationReference = textValue(1_000);
 /** More than there are organisations: only a file of invented names reaches it. */
 const MAX_CACHED = 10_000;
-/** Per row. An NDJSON line can have 100,000 keys, and each message compares its key with every column. */
-const MAX_UNKNOWN_COLUMNS = 50;
 
 type ResolvedOrganization = { readonly id: string } | { readonly problem: string };
 
-/** Resolves an organisation by id or exact name. */
 export type OrganizationResolver = (
   reference: string,
   type: OrganizationType,
@@ -58,7 +56,6 @@ export function partnersOfAgent(
   };
 }
 
-/** Returns a resolver that caches the results of `find`. */
 export function createOrganizationResolver(find: OrganizationFinder): OrganizationResolver {
   const cache = new Map<string, ResolvedOrganization>();
   return async (reference, type) => {
@@ -77,14 +74,16 @@ function toProblem(error: unknown): { problem: string } {
   return { problem: error.message };
 }
 
-/** Returns the upsert for the row, or every problem of the row. */
 export async function validateRow(
   { referenceData, resolveOrganization, defaults, canSetProviderStatus }: RowValidationContext,
   row: ImportRow,
 ): Promise<ValidatedRow> {
   if ("problems" in row) return row;
   const { values } = row;
-  const problems: RowProblem[] = unknownColumnProblems(values);
+  const problems: RowProblem[] = unknownNames(Object.keys(values), fileColumns).map(({ name, nearest }) => ({
+    field: name,
+    message: unknownColumnMessage(nearest),
+  }));
   const addProblem = (field: string, message: string): undefined => void problems.push({ field, message });
   /** Returns the id of the organisation that the row names, `absent` if it names none, or undefined if it has a problem. */
   const resolve = async <Absent>(
@@ -147,13 +146,6 @@ function plainMessage(
   if (code === "unknown_status") return `is not the code of a status: ${JSON.stringify(value)}`;
   if (value === null) return "must not be empty";
   return ["invalid_type", "invalid_format"].includes(code) ? plainTypes[jobFields[field].kind] : undefined;
-}
-
-function unknownColumnProblems(values: Readonly<Record<string, unknown>>): RowProblem[] {
-  return Object.keys(values)
-    .filter((name) => !isFileColumn(name))
-    .slice(0, MAX_UNKNOWN_COLUMNS)
-    .map((field) => ({ field, message: unknownColumnMessage(field) }));
 }
 
 function issueMessages(error: { issues: readonly { message: string }[] }): string {

@@ -7,12 +7,11 @@ import type { OrganizationService } from "../../organizations/api.ts";
 import { FairSemaphore } from "../../core/concurrency/semaphore.ts";
 import type { Database } from "../../core/postgres/database.ts";
 import { invariant } from "../../core/errors.ts";
-import {
-  systemPrincipal,
-  type ChangeContext,
-  type OrganizationPrincipal,
-  type OrganizationType,
-  type Principal,
+import type {
+  ChangeContext,
+  OrganizationPrincipal,
+  OrganizationType,
+  Principal,
 } from "../../core/principal.ts";
 import type { JobReferenceData } from "../reference-data.ts";
 import {
@@ -23,7 +22,7 @@ import {
   type RowValidationContext,
 } from "./import-validation.ts";
 import { readRows, type FileReadOptions, type ImportRow, type RowProblem } from "./import-rows.ts";
-import { applyInBatches, notifyChanges, type ChangeListeners, type DataRejected } from "../update/bulk.ts";
+import { applyInBatches, notifyChanges, type ChangeListeners } from "../update/bulk.ts";
 import { upsertRows, type UpsertOutcome } from "../update/upsert.sql.ts";
 
 export interface ImportDeps extends ChangeListeners {
@@ -62,7 +61,6 @@ interface ImportChunkReport {
 }
 
 export interface ImportRequest extends Omit<ImportOptions, "importer">, FileReadOptions {
-  /** The file's name, for the audit log. */
   fileName?: string | undefined;
 }
 
@@ -71,11 +69,9 @@ export interface ImportProgress {
   type: "progress";
   /** The totals of all chunks so far. */
   counts: ImportCounts;
-  /** The failed rows of this chunk. */
   failures: readonly RowFailure[];
 }
 
-/** Sent last. */
 export interface ImportSummary {
   type: "report";
   dryRun: boolean;
@@ -89,7 +85,6 @@ export interface ImportSummary {
 }
 
 const rowOutcomes = ["created", "updated", "unchanged", "failed"] as const;
-const AGENT_REQUIRED = "is missing: no job has this Marking Number, and a new job needs an agent";
 /** Without a principal, the command line imports. */
 interface ImportContext extends AuditContext {
   principal?: Principal;
@@ -98,118 +93,81 @@ interface ImportContext extends AuditContext {
 /** Rows per statement and transaction. It also bounds the memory. */
 const CHUNK_SIZE = 1_000;
 
-/**
- * The listed failures stay in memory until the import ends: about five thousand rows with their cells and one problem each. Problems of
- * a row and characters of a text are limited, because both come from the file.
- */
+/** The listed failures stay in memory until the import ends: about five thousand rows with their cells and one problem each. */
 const MAX_LISTED_BYTES = 2_097_152;
-const MAX_PROBLEMS = 25;
-const MAX_TEXT_LENGTH = 300;
 
-export type ImportService = ReturnType<typeof createImportService>;
+export class ImportService {
+  readonly #deps: ImportDeps;
+  readonly #turns = new FairSemaphore({ permits: Number.POSITIVE_INFINITY, permitsPerKey: 1 });
 
-export function createImportService(deps: ImportDeps) {
-  const turns = new FairSemaphore({ permits: Number.POSITIVE_INFINITY, permitsPerKey: 1 });
-  return {
-    /**
-     * Imports a file and yields its progress and a summary. Errors before the first chunk is committed are thrown; later ones
-     * are in the summary. `signal` stops the import between two chunks. The caller checks `importAccess`. The imports of an
-     * organisation run one after the other.
-     */
-    async *run(
-      { principal, ...context }: ImportContext,
-      request: ImportRequest,
-      { chunks, signal }: { chunks: AsyncIterable<Uint8Array>; signal: AbortSignal },
-    ): AsyncGenerator<ImportProgress | ImportSummary> {
-      const { dryRun } = request;
-      const { actor, requestId } = context;
-      const importer = principal && principal.organizationId !== null ? principal : null;
-      using turn = new DisposableStack();
-      if (importer) turn.use(await takeTurn(turns, importer.organizationId));
-      const counts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
-      const listed: RowFailure[] = [];
-      let listedBytes = 0;
-      const list = (failure: RowFailure): void => {
-        if (listedBytes >= MAX_LISTED_BYTES) return;
-        const shortened = shorten(failure);
-        listedBytes += JSON.stringify(shortened).length;
-        listed.push(shortened);
-      };
-      /** Also records the start, in case the process ends during the import. Dry runs are not recorded. */
-      const audit = async (phase: "started" | "finished" | "stopped"): Promise<void> => {
-        if (!dryRun) await recordImport(deps.database, context, { phase, request, counts, importer });
-      };
-      let hasBegun = false;
-      let abortError: unknown = null;
-      try {
-        const rows = readRows(chunks, request);
-        for await (const chunk of importJobs(deps, rows, { ...request, importer, actor, requestId })) {
-          for (const name of rowOutcomes) counts[name] += chunk.counts[name];
-          for (const failure of chunk.failures) list(failure);
-          // Recorded after the first chunk, because a file that is rejected as a whole is not an import.
-          const isFirst = !hasBegun;
-          hasBegun = true;
-          if (isFirst) await audit("started");
-          yield { type: "progress", counts: { ...counts }, failures: chunk.failures };
-          signal.throwIfAborted();
-        }
-      } catch (error) {
-        if (!hasBegun) throw error;
-        abortError = error;
+  constructor(deps: ImportDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Imports a file and yields its progress and a summary. Errors before the first chunk is committed are thrown; later ones
+   * are in the summary. `signal` stops the import between two chunks. The caller checks `importAccess`. The imports of an
+   * organisation run one after the other.
+   */
+  async *run(
+    { principal, ...context }: ImportContext,
+    request: ImportRequest,
+    { chunks, signal }: { chunks: AsyncIterable<Uint8Array>; signal: AbortSignal },
+  ): AsyncGenerator<ImportProgress | ImportSummary> {
+    const { dryRun } = request;
+    const { actor, requestId } = context;
+    const importer = principal && principal.organizationId !== null ? principal : null;
+    using turn = new DisposableStack();
+    if (importer) {
+      await this.#turns.acquire(importer.organizationId);
+      turn.defer(() => this.#turns.release(importer.organizationId));
+    }
+    const counts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
+    const listed: RowFailure[] = [];
+    let listedBytes = 0;
+    const list = (failure: RowFailure): void => {
+      if (listedBytes >= MAX_LISTED_BYTES) return;
+      listedBytes += JSON.stringify(failure).length;
+      listed.push(failure);
+    };
+    /** Also records the start, in case the process ends during the import. Dry runs are not recorded. */
+    const audit = async (phase: "started" | "finished" | "stopped"): Promise<void> => {
+      if (dryRun) return;
+      const { format, dates, agent, contractor, fileName } = request;
+      await recordAuditEvent(this.#deps.database, {
+        action: `import.${phase}`,
+        ...context,
+        organizationId: importer?.organizationId ?? null,
+        subject: fileName,
+        details: { format, dates, agent, contractor, ...(phase !== "started" && counts) },
+      });
+    };
+    let hasBegun = false;
+    let abortError: unknown = null;
+    try {
+      const rows = readRows(chunks, request);
+      for await (const chunk of importJobs(this.#deps, rows, { ...request, importer, actor, requestId })) {
+        for (const name of rowOutcomes) counts[name] += chunk.counts[name];
+        for (const failure of chunk.failures) list(failure);
+        // Recorded after the first chunk, because a file that is rejected as a whole is not an import.
+        const isFirst = !hasBegun;
+        hasBegun = true;
+        if (isFirst) await audit("started");
+        yield { type: "progress", counts: { ...counts }, failures: chunk.failures };
+        signal.throwIfAborted();
       }
-      await audit(abortError === null ? "finished" : "stopped").catch(
-        // PostgreSQL is probably unreachable, which also stopped the import. The summary is sent anyway.
-        (error: unknown) => void (abortError ??= error),
-      );
-      const failuresOmitted = counts.failed - listed.length;
-      yield { type: "report", dryRun, counts, failures: listed, failuresOmitted, error: abortError };
-    },
-  };
+    } catch (error) {
+      if (!hasBegun) throw error;
+      abortError = error;
+    }
+    await audit(abortError === null ? "finished" : "stopped").catch(
+      // PostgreSQL is probably unreachable, which also stopped the import. The summary is sent anyway.
+      (error: unknown) => void (abortError ??= error),
+    );
+    const failuresOmitted = counts.failed - listed.length;
+    yield { type: "report", dryRun, counts, failures: listed, failuresOmitted, error: abortError };
+  }
 }
-
-/** Resolves once no other import of the organisation runs. Disposing of the turn ends it. */
-async function takeTurn(turns: FairSemaphore, organizationId: string): Promise<Disposable> {
-  await turns.acquire(organizationId);
-  return { [Symbol.dispose]: () => turns.release(organizationId) };
-}
-
-function shorten({ line, markingNumber, problems, cells }: RowFailure): RowFailure {
-  return {
-    line,
-    cells,
-    markingNumber: truncate(markingNumber),
-    problems: problems
-      .slice(0, MAX_PROBLEMS)
-      .map(({ field, message }) => ({ field: truncate(field), message: truncate(message) })),
-  };
-}
-
-function truncate<Text extends string | null>(text: Text): Text | string {
-  return text !== null && text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text;
-}
-
-interface ImportRecord extends Required<Pick<ImportOptions, "importer">> {
-  phase: string;
-  request: ImportRequest;
-  counts: ImportCounts;
-}
-
-async function recordImport(
-  database: Database,
-  context: AuditContext,
-  { phase, request, counts, importer }: ImportRecord,
-): Promise<void> {
-  const { format, dates, agent, contractor, fileName } = request;
-  await recordAuditEvent(database, {
-    action: `import.${phase}`,
-    ...context,
-    organizationId: importer?.organizationId ?? null,
-    subject: fileName,
-    details: { format, dates, agent, contractor, ...(phase !== "started" && counts) },
-  });
-}
-
-type RowOutcome = UpsertOutcome | DataRejected;
 
 /**
  * Imports `rows` in order and yields a report after each committed chunk. A repeated Marking Number is applied again. Throws if
@@ -267,17 +225,10 @@ async function importChunk(
   const validated: ValidatedRow[] = [];
   for (const row of chunk) validated.push(await validateRow(context, row));
   const upserts = validated.flatMap((row) => ("upsert" in row ? [row.upsert] : []));
-  const outcomes =
-    upserts.length === 0
-      ? []
-      : await deps.database.transaction(
-          (tx) =>
-            applyInBatches(tx, upserts, {
-              apply: (on, batch) => upsertRows(on, batch, options),
-              lockingAs: options.importer ?? systemPrincipal,
-            }),
-          options.dryRun ? "rollback" : "commit",
-        );
+  const outcomes = await deps.database.transaction(
+    (tx) => applyInBatches(tx, upserts, (on, batch) => upsertRows(on, batch, options)),
+    options.dryRun ? "rollback" : "commit",
+  );
   if (!options.dryRun) notifyChanges(deps, outcomes);
   return toChunkReport(chunk, validated, outcomes);
 }
@@ -285,34 +236,31 @@ async function importChunk(
 function toChunkReport(
   chunk: readonly ImportRow[],
   validated: readonly ValidatedRow[],
-  outcomes: readonly RowOutcome[],
+  outcomes: readonly UpsertOutcome[],
 ): ImportChunkReport {
   const counts: ImportCounts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
   const failures: RowFailure[] = [];
   const remaining = outcomes.values();
-  for (const [index, row] of validated.entries()) {
-    const result = "upsert" in row ? toRowResult(remaining.next().value) : row.problems;
+  for (const [index, row] of chunk.entries()) {
+    const checked = validated[index] as ValidatedRow;
+    const result = "upsert" in checked ? toRowResult(remaining.next().value) : checked.problems;
     if (typeof result === "string") {
       counts[result] += 1;
-    } else {
-      counts.failed += 1;
-      const failed = chunk[index] as ImportRow;
-      failures.push({ ...locationOf(failed), problems: result, cells: failed.cells });
+      continue;
     }
+    counts.failed += 1;
+    const number = "values" in row ? row.values["marking_number"] : null;
+    const markingNumber = typeof number === "string" ? number : null;
+    failures.push({ line: row.line, markingNumber, problems: result, cells: row.cells });
   }
   return { counts, failures };
 }
 
-function toRowResult(outcome: RowOutcome | undefined): "created" | "updated" | "unchanged" | RowProblem[] {
+function toRowResult(outcome: UpsertOutcome | undefined): "created" | "updated" | "unchanged" | RowProblem[] {
   invariant(outcome, "a valid row has an outcome");
   if (outcome.kind === "already_exists")
     return [{ field: "marking_number", message: "belongs to a job of another agent" }];
-  if (outcome.kind === "agent_missing") return [{ field: "agent", message: AGENT_REQUIRED }];
-  if (outcome.kind !== "rejected") return outcome.kind;
-  return [{ field: null, message: `was rejected by the database: ${outcome.error.message}` }];
-}
-
-function locationOf(row: ImportRow): { line: number; markingNumber: string | null } {
-  const markingNumber = "values" in row ? row.values["marking_number"] : null;
-  return { line: row.line, markingNumber: typeof markingNumber === "string" ? markingNumber : null };
+  if (outcome.kind !== "agent_missing") return outcome.kind;
+  const message = "is missing: no job has this Marking Number, and a new job needs an agent";
+  return [{ field: "agent", message }];
 }

@@ -5,7 +5,6 @@ import { toIsoTime } from "../../core/time.ts";
 import type { JobRow } from "../row.sql.ts";
 import { dateValue } from "../values.ts";
 
-/** The fields that clients can order by. */
 export const jobOrderFields = [
   "created_at",
   "updated_at",

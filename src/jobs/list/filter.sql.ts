@@ -76,11 +76,11 @@ export const filterableColumns = {
 } as const satisfies Record<string, { column: string; kind: keyof Comparisons; sql?: string }>;
 
 export type FilterKey = keyof typeof filterableColumns;
-export const filterKeys = Object.keys(filterableColumns) as FilterKey[];
-export type AnyComparison = TextComparison & RangeComparison<string | number>;
+const filterKeys = Object.keys(filterableColumns) as FilterKey[];
+type AnyComparison = TextComparison & RangeComparison<string | number>;
 
-export const comparisonOperators = { eq: "=", gte: ">=", gt: ">", lte: "<=", lt: "<" } as const;
-export type ComparisonOperator = keyof typeof comparisonOperators;
+const comparisonOperators = { eq: "=", gte: ">=", gt: ">", lte: "<=", lt: "<" } as const;
+type ComparisonOperator = keyof typeof comparisonOperators;
 
 const sqlTypes: Record<keyof Comparisons, string> = {
   text: "text",

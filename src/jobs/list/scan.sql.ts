@@ -28,7 +28,6 @@ export interface Scan {
   segments: Sql[];
   /** The order within a segment, which is the order of the index. */
   segmentOrder: Sql;
-  /** The order of all segments together. */
   order: Sql;
   /** `limit` and `offset`. A keyset page has one more row if there are more. */
   window: Sql;
@@ -72,12 +71,10 @@ function segmentsOf(field: JobOrderField, { downward, isBackward, position }: Sc
   return isBackward ? [beyond] : [beyond, undated];
 }
 
-/** Jobs can be without one. */
 function isDate(field: JobOrderField): boolean {
   return field === "scheduled_date" || field === "due_date";
 }
 
-/** The column of the order, or the expression. */
 function orderedBy(field: JobOrderField): string {
   return field === "due_date" ? dueDateSql : `job.${field}`;
 }

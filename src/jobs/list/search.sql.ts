@@ -14,7 +14,7 @@ export function searchSql(text: string, audience: Audience | undefined): Sql {
     list.length === 0 ? [] : [sql`job.marking_number = any(${list.flatMap(spellings)}::text[])`];
   if (!audience) {
     const matches = alternatives.map((words) => contains(raw("searched.text"), words));
-    return sql`(select ${anyOf([...matches, ...isListed])} from (select search_text(job.marking_number, job.recipient_name,
+    return sql`(select (${join([...matches, ...isListed], " or ")}) from (select search_text(job.marking_number, job.recipient_name,
       job.recipient_contact, job.delivery_address, job.postal_code) as text offset 0) searched)`;
   }
   const found = [
@@ -69,8 +69,4 @@ function contains(text: Sql, words: readonly string[]): Sql {
     words.map((word) => sql`strpos(${text}, (select search_fold(${word}))) > 0`),
     " and ",
   )})`;
-}
-
-function anyOf(conditions: readonly Sql[]): Sql {
-  return sql`(${conditions.length === 0 ? raw("false") : join(conditions, " or ")})`;
 }

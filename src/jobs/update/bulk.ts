@@ -1,12 +1,7 @@
 /** Applies many job changes in few statements with an error policy, returns a result for each, and notifies of the changes. */
-import { LockMode } from "@mikro-orm/postgresql";
-import { badRequest } from "../../core/errors.ts";
-import { isDataError } from "../../core/postgres/errors.ts";
-import type { Database, Queryable, Reader } from "../../core/postgres/database.ts";
+import type { Database } from "../../core/postgres/database.ts";
 import type { Transaction, TransactionEnd } from "../../core/postgres/transaction.ts";
-import type { ChangeContext, Principal } from "../../core/principal.ts";
-import { Job } from "../entity.ts";
-import { findJobsByMarkingNumber } from "../list/find.sql.ts";
+import type { ChangeContext } from "../../core/principal.ts";
 import type { JobRow } from "../row.sql.ts";
 import type { UpdateOutcome } from "./update-and-fan-out.sql.ts";
 import type { CheckedItem, ItemFailure } from "./validate-patch.ts";
@@ -37,39 +32,24 @@ export type ItemResult = { markingNumber: string } & (
 /** The outcome of one change. `already_exists`: a job with the Marking Number of the new job exists. */
 export type BulkOutcome =
   | UpdateOutcome
-  | { kind: "created"; job: JobRow; hasDeliveries: boolean }
-  | { kind: "updated"; job: JobRow; hasDeliveries: boolean; formerContractorId: string | null }
+  | { kind: "created"; job: JobRow }
+  | { kind: "updated"; job: JobRow; formerContractorId: string | null }
   | { kind: "already_exists" };
-
-/** PostgreSQL rejected the values of a change, for example by a constraint that the operator added. Show `error` to operators only. */
-export interface DataRejected {
-  kind: "rejected";
-  error: Error;
-}
-
-export type ItemOutcome = BulkOutcome | DataRejected;
 
 interface KeyedItem {
   markingNumber: string;
 }
 
-interface BatchExecutor<Item extends KeyedItem, Outcome> {
-  /** Applies items with distinct Marking Numbers. Locks the jobs in id order. */
-  apply: (on: Database | Transaction, items: readonly Item[]) => Promise<Outcome[]>;
-  /** `apply` may lock the jobs that this principal can see; null if it locks no existing job. */
-  lockingAs: Principal | null;
-}
+/** Applies items with distinct Marking Numbers, and locks existing jobs in id order. Returns the outcomes in the order of the items. */
+type ApplyBatch<Item extends KeyedItem, Outcome> = (
+  on: Database | Transaction,
+  items: readonly Item[],
+) => Promise<Outcome[]>;
 
-interface BulkExecutor<Change extends KeyedItem> extends BatchExecutor<Change, BulkOutcome> {
+interface BulkExecutor<Change extends KeyedItem> {
+  apply: ApplyBatch<Change, BulkOutcome>;
   /** True if `apply` runs several statements. */
   needsTransaction: boolean;
-}
-
-/** Throws BadRequestException unless there are 1 to 100 items. */
-export function assertBulkSize(items: readonly unknown[]): void {
-  if (items.length >= 1 && items.length <= MAX_BATCH_ITEMS) return;
-  const message = `must be a list of 1 to ${MAX_BATCH_ITEMS} items`;
-  throw badRequest([{ location: "body", field: "items", code: "invalid_size", message }]);
 }
 
 /** Applies the valid `items` in order, including several with the same Marking Number. */
@@ -77,72 +57,58 @@ export async function applyBulk<Change extends KeyedItem>(
   deps: ChangeListeners & { database: Database },
   items: readonly CheckedItem<Change>[],
   { dryRun, errorPolicy = "skip_failed", tx: outer }: BulkOptions,
-  executor: BulkExecutor<Change>,
+  { apply: applyBatch, needsTransaction }: BulkExecutor<Change>,
 ): Promise<ItemResult[]> {
   const changes = items.flatMap((item) => ("change" in item ? [item.change] : []));
-  const isRejected = (outcomes: readonly ItemOutcome[]): boolean =>
+  const isRejected = (outcomes: readonly BulkOutcome[]): boolean =>
     errorPolicy === "all_or_nothing" &&
     (changes.length < items.length || outcomes.some((outcome) => !isApplied(outcome)));
-  const transactionEnd = (outcomes: readonly ItemOutcome[]): TransactionEnd =>
+  const transactionEnd = (outcomes: readonly BulkOutcome[]): TransactionEnd =>
     dryRun || isRejected(outcomes) ? "rollback" : "commit";
 
-  const apply = (on: Database | Transaction): Promise<ItemOutcome[]> => applyInBatches(on, changes, executor);
+  const apply = (on: Database | Transaction) => applyInBatches(on, changes, applyBatch);
   const isIndependent = !dryRun && errorPolicy === "skip_failed";
-  const applyAll = (): Promise<ItemOutcome[]> => {
+  const applyAll = (): Promise<BulkOutcome[]> => {
     if (outer) return isIndependent ? apply(outer) : outer.nested(() => apply(outer), transactionEnd);
-    if (isIndependent && !executor.needsTransaction) return apply(deps.database);
+    if (isIndependent && !needsTransaction) return apply(deps.database);
     return deps.database.transaction(apply, transactionEnd);
   };
   const outcomes = changes.length > 0 ? await applyAll() : [];
   if (transactionEnd(outcomes) === "commit") notifyChanges(deps, outcomes, outer);
-  const undone = isRejected(outcomes) ? outcomes : [];
-  const versions = await versionsBefore(outer ?? deps.database, changes, undone, executor.lockingAs);
   const remaining = outcomes.values();
   const results = items.map(({ markingNumber, ...item }): ItemResult => {
     if ("failure" in item) return { markingNumber, outcome: "failed", failure: item.failure };
-    return toItemResult(markingNumber, remaining.next().value as ItemOutcome, versions.get(markingNumber));
+    return toItemResult(markingNumber, remaining.next().value as BulkOutcome);
   });
-  return isRejected(outcomes) ? results.map(toNotApplied) : results;
-}
-
-/** Returns the versions of the jobs that one item changed and another expected at another version, after the rollback of both. */
-async function versionsBefore(
-  on: Queryable,
-  changes: readonly KeyedItem[],
-  undone: readonly ItemOutcome[],
-  principal: Principal | null,
-): Promise<Map<string, number>> {
-  const numbersOf = (kind: ItemOutcome["kind"]): string[] =>
-    changes.filter((_, index) => undone[index]?.kind === kind).map(({ markingNumber }) => markingNumber);
-  const updated = new Set(numbersOf("updated"));
-  const numbers = numbersOf("version_mismatch").filter((number) => updated.has(number));
-  const jobs = principal ? await findJobsByMarkingNumber(on, principal, numbers) : [];
-  return new Map(jobs.flatMap((job) => (job ? [[job.marking_number, job.version] as const] : [])));
+  return isRejected(outcomes) ? results.map((result) => toUndone(result, results)) : results;
 }
 
 function isApplied(
-  outcome: ItemOutcome,
-): outcome is Extract<ItemOutcome, { kind: "created" | "updated" | "unchanged" }> {
+  outcome: BulkOutcome,
+): outcome is Extract<BulkOutcome, { kind: "created" | "updated" | "unchanged" }> {
   return outcome.kind === "created" || outcome.kind === "updated" || outcome.kind === "unchanged";
 }
 
-/** `version`: that of the job, if the one of its row was rolled back. */
-export function toItemResult(markingNumber: string, applied: ItemOutcome, version?: number): ItemResult {
+function toItemResult(markingNumber: string, applied: BulkOutcome): ItemResult {
   if (isApplied(applied)) return { markingNumber, outcome: applied.kind, job: applied.job };
   const failure =
-    applied.kind === "version_mismatch" ? versionMismatch(applied.job, version) : itemFailures[applied.kind];
+    applied.kind === "version_mismatch" ? versionMismatch(applied.job.version) : itemFailures[applied.kind];
   return { markingNumber, outcome: "failed", failure };
 }
 
-function toNotApplied(result: ItemResult): ItemResult {
-  return result.outcome === "failed"
-    ? result
-    : { markingNumber: result.markingNumber, outcome: "not_applied" };
+/** The result after the rollback of all `results`. */
+function toUndone(result: ItemResult, results: readonly ItemResult[]): ItemResult {
+  const { markingNumber } = result;
+  if (result.outcome !== "failed") return { markingNumber, outcome: "not_applied" };
+  const sameJob = results.filter((other) => other.markingNumber === markingNumber);
+  const undone = sameJob.find(({ outcome }) => outcome === "updated");
+  if (undone?.outcome !== "updated" || result.failure.currentVersion === undefined) return result;
+  // The version before. The first change after a restore skips some, which do not exist.
+  const version = undone.job.version - 1;
+  return { ...result, failure: versionMismatch(version, "and an earlier item of this request changes it") };
 }
 
-function versionMismatch(job: JobRow, version = job.version): ItemFailure {
-  const isRolledBack = version !== job.version;
-  const reason = isRolledBack ? "and an earlier item of this request changes it" : "not at the expected one";
+function versionMismatch(version: number, reason = "not at the expected one"): ItemFailure {
   const message = `The job is at version ${version}, ${reason}`;
   return { code: "PreconditionFailedException", message, problems: [], currentVersion: version };
 }
@@ -154,11 +120,6 @@ const itemFailures = {
     message: "A job with this Marking Number already exists",
     problems: [],
   },
-  rejected: {
-    code: "InternalServerErrorException",
-    message: "The database rejected these values",
-    problems: [],
-  },
 } as const satisfies Record<string, ItemFailure>;
 
 /**
@@ -168,74 +129,17 @@ const itemFailures = {
 export async function applyInBatches<Item extends KeyedItem, Outcome>(
   on: Database | Transaction,
   items: readonly Item[],
-  executor: BatchExecutor<Item, Outcome>,
-): Promise<(Outcome | DataRejected)[]> {
+  apply: ApplyBatch<Item, Outcome>,
+): Promise<Outcome[]> {
   const batches: Item[][] = [];
   for (const group of Map.groupBy(items, (item) => item.markingNumber).values())
     for (const [index, item] of group.entries()) (batches[index] ??= []).push(item);
-  const outcomes = new Map<Item, Outcome | DataRejected>();
-  for (const batch of batches)
-    for (const [item, outcome] of await applyBatch(on, batch, executor)) outcomes.set(item, outcome);
-  return items.map((item) => outcomes.get(item) as Outcome | DataRejected);
-}
-
-type BatchOutcomes<Item, Outcome> = [Item, Outcome | DataRejected][];
-
-/** Applies the batch in one statement. If PostgreSQL rejects it, bisects it until each rejected change is isolated. */
-async function applyBatch<Item extends KeyedItem, Outcome>(
-  on: Database | Transaction,
-  batch: readonly Item[],
-  { apply, lockingAs }: BatchExecutor<Item, Outcome>,
-): Promise<BatchOutcomes<Item, Outcome>> {
-  const tx = "nested" in on ? on : null;
-  /** Returns null if PostgreSQL rejected one of several changes. */
-  const attempt = async (part: readonly Item[]): Promise<BatchOutcomes<Item, Outcome> | null> => {
-    try {
-      const outcomes = await (tx ? tx.nested(() => apply(tx, part)) : apply(on, part));
-      return part.map((item, index) => [item, outcomes[index] as Outcome]);
-    } catch (error) {
-      if (!isDataError(error)) throw error;
-      const rejected: DataRejected = { kind: "rejected", error: error as Error };
-      return part.length === 1 ? part.map((item) => [item, rejected]) : null;
-    }
-  };
-  const bisect = async (part: readonly Item[]): Promise<BatchOutcomes<Item, Outcome>> => {
-    const middle = part.length >> 1;
-    return (
-      (await attempt(part)) ?? [
-        ...(await bisect(part.slice(0, middle))),
-        ...(await bisect(part.slice(middle))),
-      ]
-    );
-  };
-  const whole = await attempt(batch);
-  if (whole) return whole;
-  // The transaction keeps the locks of every part. To avoid deadlocks it takes them in the order of a single statement:
-  // existing rows by id, then new rows by Marking Number in the byte order of UTF-8 (collation "C").
-  if (tx && lockingAs) await lockJobs(tx, batch, lockingAs);
-  const bytesOf = ({ markingNumber }: Item): Buffer => Buffer.from(markingNumber);
-  return await bisect(batch.toSorted((one, other) => Buffer.compare(bytesOf(one), bytesOf(other))));
-}
-
-/** Locks the jobs that `principal` can see, in id order. Returns their Marking Numbers. */
-export async function lockJobs(
-  reader: Reader,
-  items: readonly KeyedItem[],
-  principal: Principal,
-): Promise<Set<string>> {
-  const markingNumbers = items.map((item) => item.markingNumber);
-  const jobs = await reader.em().find(
-    Job,
-    { marking_number: { $in: markingNumbers } },
-    {
-      fields: ["marking_number"],
-      filters: { visibleTo: { principal } },
-      orderBy: { id: "asc" },
-      lockMode: LockMode.PESSIMISTIC_WRITE,
-      disableIdentityMap: true,
-    },
-  );
-  return new Set(jobs.map((job) => job.marking_number));
+  const outcomes = new Map<Item, Outcome>();
+  for (const batch of batches) {
+    const applied = await apply(on, batch);
+    for (const [index, item] of batch.entries()) outcomes.set(item, applied[index] as Outcome);
+  }
+  return items.map((item) => outcomes.get(item) as Outcome);
 }
 
 export interface ChangeListeners {
@@ -248,6 +152,7 @@ export interface ChangeListeners {
 interface ChangeOutcome {
   readonly kind: string;
   readonly job?: Pick<JobRow, "agent_id" | "contractor_id">;
+  /** Absent: not known. */
   readonly hasDeliveries?: boolean;
   readonly formerContractorId?: string | null;
 }
@@ -264,7 +169,7 @@ export function notifyChanges(
   if (tx) return tx.afterCommit(() => notifyChanges(listeners, outcomes));
   const organizationIds = new Set<string>();
   let hasNewDeliveries = false;
-  for (const { kind, job, hasDeliveries = false, formerContractorId = null } of outcomes) {
+  for (const { kind, job, hasDeliveries = true, formerContractorId = null } of outcomes) {
     if (!job || (kind !== "created" && kind !== "updated")) continue;
     hasNewDeliveries ||= hasDeliveries;
     organizationIds.add(job.agent_id);

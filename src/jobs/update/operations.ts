@@ -10,7 +10,6 @@ import {
 } from "../../core/errors.ts";
 import { isObject, type JsonObject } from "../../core/json.ts";
 import type { Transaction } from "../../core/postgres/transaction.ts";
-import { toProblems } from "../../core/zod-problems.ts";
 import { type Access, Answer, type RequestPrincipal, restOperation } from "../../operations/operation.ts";
 import {
   booleanParameter,
@@ -30,7 +29,7 @@ import type { BatchOptions, JobService, UpdateItem } from "../service.ts";
 import { markingNumberValue } from "../values.ts";
 import { toJobWire } from "../wire.ts";
 import { type ItemResult, MAX_BATCH_ITEMS } from "./bulk.ts";
-import { type ItemFailure, unknownStatus } from "./validate-patch.ts";
+import { bodyProblems, type ItemFailure, unknownStatus } from "./validate-patch.ts";
 
 interface Services {
   readonly jobs: JobService;
@@ -303,8 +302,9 @@ Marking Number are applied in order. The body may have up to 4 MiB.`,
     }));
     const options = batchOptions(principal, input, tx);
     const { results, ignored } = await jobs.updateBatch(principal, items, options);
-    // Such as a `dry_run` that belongs in the query.
-    return toBatchAnswer(results, input.dryRun, [...Object.keys(others), ...ignored]);
+    const ignoredOfItems = ignored.filter((name) => name !== "marking_number" && name !== "if_version");
+    // Of the body: such as a `dry_run` that belongs in the query.
+    return toBatchAnswer(results, input.dryRun, [...Object.keys(others), ...ignoredOfItems]);
   },
 });
 
@@ -342,14 +342,12 @@ function shapeProblems({ jobs }: JsonObject): Problem[] {
   return jobs.flatMap((item: unknown, index) => {
     const path = `jobs[${index}]`;
     if (!isObject(item)) return [inBody(path, "invalid_type", "must be an object")];
-    const { error } = markingNumberValue.safeParse(item["marking_number"]);
-    return error ? toProblems(error, "body", `${path}.marking_number`) : [];
+    return bodyProblems(markingNumberValue, item["marking_number"], `${path}.marking_number`);
   });
 }
 
 function versionProblems(item: JsonObject, index: number): Problem[] {
-  const { error } = ifVersion.optional().safeParse(item["if_version"]);
-  return error ? toProblems(error, "body", `jobs[${index}].if_version`) : [];
+  return bodyProblems(ifVersion.optional(), item["if_version"], `jobs[${index}].if_version`);
 }
 
 /** All problems of a batch that is rejected as a whole, also those of its items' fields. */

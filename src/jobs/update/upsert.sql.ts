@@ -18,7 +18,6 @@ import {
   type TracedChange,
 } from "./update-and-fan-out.sql.ts";
 
-/** Creates the job, or changes it if it exists. */
 export interface JobUpsert {
   markingNumber: string;
   /** Null: change an existing job of any agent, but create none. */
@@ -33,17 +32,14 @@ export interface JobUpsert {
  * `already_exists`: the Marking Number belongs to a job of another agent, or to any job if `onlyNew` is set.
  * `agent_missing`: the job does not exist and the upsert names no agent.
  */
-export type UpsertOutcome =
-  | {
-      readonly kind: "created" | "updated" | "unchanged";
-      /** The job's organisations after the upsert. */
-      readonly job: Pick<JobRow, "agent_id" | "contractor_id">;
-      /** The contractor that lost the job (UUID). */
-      readonly formerContractorId: string | null;
-      /** There may be new deliveries. */
-      readonly hasDeliveries: true;
-    }
-  | { readonly kind: "already_exists" | "agent_missing" };
+type UpsertKind = "created" | "updated" | "unchanged" | "already_exists" | "agent_missing";
+
+export interface UpsertOutcome {
+  readonly kind: UpsertKind;
+  /** The job's organisations after the upsert. */
+  readonly job: Pick<JobRow, "agent_id" | "contractor_id">;
+  readonly formerContractorId: string | null;
+}
 
 export interface UpsertContext extends ChangeContext {
   /** Create jobs only. Every existing job yields `already_exists`. */
@@ -72,18 +68,16 @@ export async function upsertRows(
 ): Promise<UpsertOutcome[]> {
   const rows = await upsertFields(queryable, upserts, context);
   const assignable = upserts.filter(
-    ({ contractorId }, index) => contractorId !== undefined && isWritten(rows[index]),
+    ({ contractorId }, index) => contractorId !== undefined && isWritten(rows[index]?.kind),
   );
   const assigned = await assignContractors(queryable, assignable as Assignment[], context);
   return rows.map((row, index) => {
-    if (!isWritten(row)) return row;
     const { markingNumber, contractorId = row.contractor_id } = upserts[index] as JobUpsert;
     const kind = row.kind === "unchanged" && assigned.has(markingNumber) ? "updated" : row.kind;
     return {
       kind,
       job: { agent_id: row.agent_id, contractor_id: contractorId },
       formerContractorId: assigned.get(markingNumber) ?? null,
-      hasDeliveries: true,
     };
   });
 }
@@ -142,30 +136,29 @@ interface AssignedRow {
   readonly old_contractor_id: string | null;
 }
 
-interface WrittenRow {
-  readonly kind: "created" | "updated" | "unchanged";
+interface UpsertRow {
+  readonly kind: UpsertKind;
   readonly agent_id: string;
   /** The contractor before the upsert. */
   readonly contractor_id: string | null;
 }
-type RejectedRow = { readonly kind: "already_exists" | "agent_missing" };
 
-function isWritten(row: WrittenRow | RejectedRow | undefined): row is WrittenRow {
-  return row?.kind === "created" || row?.kind === "updated" || row?.kind === "unchanged";
-}
+const isWritten = (kind?: UpsertKind): boolean => ["created", "updated", "unchanged"].includes(kind ?? "");
 
 async function upsertFields(
   queryable: Queryable,
   upserts: readonly JobUpsert[],
   context: UpsertContext,
-): Promise<(WrittenRow | RejectedRow)[]> {
-  const rows = await insertTraced<UpsertRow>(queryable, { table: "job_event", isEvent }, (traceparent) =>
-    upsertStatement(upserts, { ...context, traceparent }),
+): Promise<UpsertRow[]> {
+  const rows = await insertTraced<UpsertRow | { readonly kind: null }>(
+    queryable,
+    { table: "job_event", isEvent },
+    (traceparent) => upsertStatement(upserts, { ...context, traceparent }),
   );
   // Null: another process created the job after this statement's snapshot. The retry finds it.
   const unresolved = upserts.filter((_, index) => rows[index]?.kind === null);
   const retried = unresolved.length > 0 ? await upsertFields(queryable, unresolved, context) : [];
-  return rows.map((row) => (row.kind === null ? (retried.shift() as WrittenRow | RejectedRow) : row));
+  return rows.map((row) => (row.kind === null ? (retried.shift() as UpsertRow) : row));
 }
 
 const OWN_JOBS = [
@@ -174,9 +167,7 @@ const OWN_JOBS = [
 ] as const;
 const NO_UPDATES = [raw("false"), raw("")] as const;
 
-type UpsertRow = WrittenRow | RejectedRow | { readonly kind: null };
-
-const isEvent = ({ kind }: UpsertRow): boolean => kind === "created" || kind === "updated";
+const isEvent = ({ kind }: { kind: string | null }): boolean => kind === "created" || kind === "updated";
 
 function patchJson({ patch, providerStatus }: JobUpsert): string {
   return JSON.stringify(providerStatus === undefined ? patch : { ...patch, provider_status: providerStatus });

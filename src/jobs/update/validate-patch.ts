@@ -1,16 +1,15 @@
 /** Validates a change of a job, its Marking Number and its editable fields, and reports every problem. */
+import type { z } from "zod";
 import { type ErrorCode, type Problem, problemIn } from "../../core/errors.ts";
 import type { Reader } from "../../core/postgres/database.ts";
 import { toProblems } from "../../core/zod-problems.ts";
 import type { JobReferenceData } from "../reference-data.ts";
 import { jobFieldNames, jobFields, jobPatchSchema, type JobFieldName, type JobPatch } from "../fields.ts";
-import { markingNumberValue } from "../values.ts";
 
 export interface CheckedFields {
   /** Empty if there are problems or no editable fields. */
   patch: JobPatch;
   problems: Problem[];
-  /** The keys that cannot be edited. */
   ignored: string[];
   /** Why the fields are not a valid change: the first problem, or that there are none. */
   message: string | undefined;
@@ -19,8 +18,6 @@ export interface CheckedFields {
 export interface FieldCheckOptions {
   /** Prepended to field names in problems, such as `jobs[3].`. */
   path?: string | undefined;
-  /** Keys that select the job, which are not reported as ignored. */
-  identifierKeys?: readonly string[];
   /** The connection on which to look up an unknown status. Default: any. */
   reader?: Reader | undefined;
 }
@@ -28,14 +25,13 @@ export interface FieldCheckOptions {
 const inBody = problemIn("body");
 const editableFields: ReadonlySet<string> = new Set(jobFieldNames);
 
-/** Validates the editable fields of `body`. */
 export async function checkFields(
   referenceData: Pick<JobReferenceData, "isKnownStatus">,
   body: Readonly<Record<string, unknown>>,
-  { path = "", identifierKeys = [], reader }: FieldCheckOptions = {},
+  { path = "", reader }: FieldCheckOptions = {},
 ): Promise<CheckedFields> {
   const names = Object.keys(body);
-  const ignored = names.filter((name) => !editableFields.has(name) && !identifierKeys.includes(name));
+  const ignored = names.filter((name) => !editableFields.has(name));
   const input = Object.fromEntries(
     names.filter((name) => editableFields.has(name)).map((name) => [name, body[name]]),
   );
@@ -57,7 +53,6 @@ export async function checkFields(
   return { patch: {}, problems, ignored, message };
 }
 
-/** The code and the message of the problem. */
 export function unknownStatus(code: string): [string, string] {
   const message = `is not a known status (${JSON.stringify(code)}); GET /v1/reference/statuses lists them`;
   return ["unknown_status", message];
@@ -74,10 +69,10 @@ export interface ItemFailure {
 /** A validated item: the change to apply, or why it failed. */
 export type CheckedItem<Change> = { markingNumber: string } & ({ change: Change } | { failure: ItemFailure });
 
-/** Problems of a Marking Number: its length, or characters that PostgreSQL cannot read. */
-export function markingNumberProblems(markingNumber: string, value = markingNumberValue): Problem[] {
-  const result = value.safeParse(markingNumber);
-  return result.success ? [] : toProblems(result.error, "body", "markingNumber");
+/** The problems of one value of a body. */
+export function bodyProblems(schema: z.ZodType, value: unknown, field: string): Problem[] {
+  const { error } = schema.safeParse(value);
+  return error ? toProblems(error, "body", field) : [];
 }
 
 /** A failed item if there are problems, else the change. `message` replaces the text of the first problem. */

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { toTypedId } from "../../../src/core/ids.ts";
 import type { OrganizationPrincipal } from "../../../src/core/principal.ts";
-import { createImportService } from "../../../src/jobs/import-export/import.ts";
+import { ImportService } from "../../../src/jobs/import-export/import.ts";
 import { countsOf, problemsOf, useJobImportFixture } from "../../support/jobs/import.fixture.ts";
 import { newMarkingNumber } from "../../support/jobs/service.fixture.ts";
 
@@ -65,7 +65,7 @@ describe("an import by an agent", () => {
   });
 
   it("waits for another import of the agent", async () => {
-    const imports = createImportService(services());
+    const imports = new ImportService(services());
     const context = { actor: importer().actor, requestId: null, ipAddress: null, principal: importer() };
     const run = (chunks: AsyncIterable<Uint8Array>) =>
       imports.run(context, { format: "csv", dryRun: true }, { chunks, signal: new AbortController().signal });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { importJobs } from "../../../src/jobs/import-export/import.ts";
 import { readRows } from "../../../src/jobs/import-export/import-rows.ts";
-import { sql } from "../../../src/core/postgres/sql.ts";
 import {
   defaultAgent,
   streamBytes,
@@ -12,7 +11,7 @@ import {
 } from "../../support/jobs/import.fixture.ts";
 import { newMarkingNumber } from "../../support/jobs/service.fixture.ts";
 
-const { database, services, importFile, importNdjson, readJob: jobOf } = useJobImportFixture();
+const { services, importFile, importNdjson, readJob: jobOf } = useJobImportFixture();
 
 const CONTROL_CHARACTERS = "must not contain control characters, such as a tab or a line break";
 
@@ -147,21 +146,5 @@ describe("a failed row", () => {
       [7, "marking_number", "must not contain a lone surrogate"],
     ]);
     expect(countsOf(result)).toEqual([1, 0, 0, 6]);
-  });
-
-  it("can be rejected by the database without affecting other rows", async () => {
-    await database().query(sql`alter table job add constraint no_lead check (labels <> 'lead')`);
-    const numbers = Array.from({ length: 40 }, newMarkingNumber);
-    const rows = numbers.map((number, index) => `${number},${index === 7 || index === 30 ? "lead" : "gold"}`);
-    // The last two rows repeat Marking Numbers; the first row of one of them was rejected.
-    const result = await importFile(
-      `marking_number,labels\n${rows.join("\n")}\n${numbers[7]},tin\n${numbers[0]},lead\n`,
-    );
-    await database().query(sql`alter table job drop constraint no_lead`);
-    expect(countsOf(result)).toEqual([39, 0, 0, 3]);
-    expect(result.failures.map(({ line }) => line)).toEqual([9, 32, 43]);
-    expect(result.failures[0]?.problems[0]?.message).toMatch(/^was rejected by the database: .*no_lead/);
-    expect(await jobOf(numbers[7] ?? "")).toMatchObject({ labels: "tin" });
-    expect(await jobOf(numbers[0] ?? "")).toMatchObject({ labels: "gold", version: 1 });
   });
 });
