@@ -239,7 +239,7 @@ export class TestModeService {
 
   /**
    * Deletes all jobs, events, deliveries, logged requests and stored responses of the partner's test organisations, in small
-   * transactions. What remains is `job.deleted` of each job. Throws ConflictException during a run unless it is to be cancelled, and
+   * transactions. What remains is `job.deleted` of each job. Throws ConflictException during a run, unless `cancelRuns` is set, and
    * TooManyRequestsException during another reset. If it fails later, some data is left, and another reset deletes it.
    */
   async reset(

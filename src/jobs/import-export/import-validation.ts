@@ -17,7 +17,7 @@ export type ValidatedRow = { readonly upsert: JobUpsert } | { readonly problems:
 
 export interface RowValidationContext {
   readonly referenceData: Pick<JobReferenceData, "isKnownStatus">;
-  readonly resolveOrganization: OrganizationResolver;
+  readonly resolveOrganization: ReturnType<typeof createOrganizationResolver>;
   /** Organisation ids (UUIDs) for rows that name no organisation. */
   readonly defaults: Readonly<Record<OrganizationType, string | undefined>>;
   readonly canSetProviderStatus: boolean;
@@ -28,11 +28,6 @@ const organizationReference = textValue(1_000);
 const MAX_CACHED = 10_000;
 
 type ResolvedOrganization = { readonly id: string } | { readonly problem: string };
-
-export type OrganizationResolver = (
-  reference: string,
-  type: OrganizationType,
-) => Promise<ResolvedOrganization>;
 
 type OrganizationFinder = (reference: string, type: OrganizationType) => Promise<{ readonly id: string }>;
 
@@ -56,9 +51,10 @@ export function partnersOfAgent(
   };
 }
 
-export function createOrganizationResolver(find: OrganizationFinder): OrganizationResolver {
+/** Caches the results of `find`. */
+export function createOrganizationResolver(find: OrganizationFinder) {
   const cache = new Map<string, ResolvedOrganization>();
-  return async (reference, type) => {
+  return async (reference: string, type: OrganizationType): Promise<ResolvedOrganization> => {
     const key = `${type} ${reference}`;
     const cached = cache.get(key);
     if (cached) return cached;
