@@ -1,5 +1,5 @@
 /** The public API of the webhooks feature. Other modules import only from here. */
-export { DELIVERIES_CHANNEL } from "./dispatcher/worker.ts";
+export { DELIVERIES_CHANNEL } from "./dispatcher/dispatcher.ts";
 export {
   attemptsByDelivery,
   findAttemptsById,
@@ -24,7 +24,7 @@ export {
   TEST_EVENT_TYPE,
 } from "./deliveries/view.ts";
 export type { Sender } from "./dispatcher/sign-and-send.ts";
-export { startWebhookWorker, type WebhookWorker } from "./dispatcher/worker.ts";
+export { startWebhookWorker, type WebhookWorker } from "./dispatcher/dispatcher.ts";
 export { createAlertNotifier } from "./endpoints/alerts.ts";
 export type { AlertNotifier } from "./endpoints/alerts.ts";
 export { WebhookEndpoint } from "./endpoints/entity.ts";

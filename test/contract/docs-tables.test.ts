@@ -20,7 +20,7 @@ import {
 } from "../../src/rate-limits/rate-limit.ts";
 import { TEST_EVENT_TYPE } from "../../src/webhooks/deliveries/view.ts";
 import { Sender } from "../../src/webhooks/dispatcher/sign-and-send.ts";
-import { newSecret } from "../../src/webhooks/signing/signature.ts";
+import { newSecret } from "../../src/webhooks/signing/secrets.ts";
 import { contract } from "../support/app/openapi-contract.ts";
 import { read } from "../support/docs/facts.ts";
 import { codeBlocks, guidePages, readPage, tableRows } from "../support/docs/guide-pages.ts";

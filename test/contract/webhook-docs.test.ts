@@ -8,7 +8,7 @@ import { MAX_ENDPOINTS } from "../../src/webhooks/endpoints/service.ts";
 import type { OutcomeClass } from "../../src/webhooks/dispatcher/lease.ts";
 import { retryPolicies } from "../../src/webhooks/retry-policy.ts";
 import { DEFAULT_SCHEDULE_TEXT, parseSchedule } from "../../src/core/retry-schedule.ts";
-import { sign } from "../../src/webhooks/signing/signature.ts";
+import { sign } from "../../src/webhooks/dispatcher/sign-and-send.ts";
 import { TEST_EVENT_TYPE } from "../../src/webhooks/deliveries/view.ts";
 import { schemaViolations, contract } from "../support/app/openapi-contract.ts";
 import { blocksIn, onlyBlock, readPage, tableRows, testVectorOf } from "../support/docs/guide-pages.ts";
