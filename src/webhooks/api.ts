@@ -11,17 +11,17 @@ export { countDeliveries, type EndpointHealth } from "./deliveries/health.sql.ts
 export { ensurePartitions } from "./deliveries/weekly-partitions.sql.ts";
 export { type DeliveryDetail, readDeliveryCursor } from "./deliveries/log-pages.sql.ts";
 export { deleteTestDeliveries } from "./deliveries/delete-test-deliveries.sql.ts";
-export { deliverSampleEvent } from "./deliveries/sample-event.ts";
+export { deliverSampleEvent } from "./deliveries/sample-event.sql.ts";
 export { requestBodiesOf } from "./deliveries/log-lookups.sql.ts";
 export { flagPending, isWorkerRunning } from "./deliveries/flag-after-restore.sql.ts";
 export type { DeliveryService, ReplaySelection } from "./deliveries/service.ts";
-export type { TestEventWire } from "./deliveries/test-event.ts";
+export type { PingWire } from "./deliveries/ping.sql.ts";
 export {
   type AttemptView,
   deliveryStatuses,
   type DeliveryView,
   deliveryView,
-  TEST_EVENT_TYPE,
+  PING_TYPE,
 } from "./deliveries/view.ts";
 export type { Sender } from "./dispatcher/sign-and-send.ts";
 export { startWebhookWorker, type WebhookWorker } from "./dispatcher/dispatcher.ts";

@@ -7,10 +7,10 @@ import type { WebhookPrincipal } from "../webhook-principal.ts";
 import { toTypedId } from "../../core/ids.ts";
 import { tenantFilter } from "../tenant-scope.sql.ts";
 import { FINISHED, forEndpoint, RETRYING } from "./queue-lanes.sql.ts";
-import { buildTestEvent } from "./test-event.ts";
+import { buildPing } from "./ping.sql.ts";
 import {
   toAttemptView,
-  TEST_EVENT_TYPE,
+  PING_TYPE,
   toDeliveryView,
   type AttemptRow,
   type AttemptView,
@@ -158,8 +158,7 @@ export async function requestBodiesOf(
 }
 
 function toRequestBody(row: RequestBodyRow): string | null {
-  if (row.event_type === TEST_EVENT_TYPE)
-    return JSON.stringify(buildTestEvent(row.event_id, row.endpoint_id));
+  if (row.event_type === PING_TYPE) return JSON.stringify(buildPing(row.event_id, row.endpoint_id));
   if (row.id === null) return null;
   return JSON.stringify(
     toEventWire(row, { organizationId: row.organization_id, organizationType: row.organization_type }),

@@ -1,12 +1,13 @@
 /** Delivers an event of test mode to the endpoints of one organisation, as an ordinary delivery. */
 import type { JobEvent } from "../../events/api.ts";
 import { AppError } from "../../core/errors.ts";
+import { uuidV7Sql } from "../../core/ids.ts";
+import { sql } from "../../core/postgres/sql.ts";
 import type { Transaction } from "../../core/postgres/transaction.ts";
-import { WebhookEndpoint } from "../endpoints/entity.ts";
-import { forPrincipal, getEndpoint } from "../endpoints/find.ts";
+import { getEndpoint } from "../endpoints/find.ts";
+import { tenantFilter } from "../tenant-scope.sql.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
 import { findDeliveriesById } from "./log-lookups.sql.ts";
-import { createDeliveries } from "./record-test-event.sql.ts";
 import type { DeliveryView } from "./view.ts";
 
 export interface SampleEvent extends Pick<JobEvent, "id" | "type"> {
@@ -23,30 +24,25 @@ export interface SampleEvent extends Pick<JobEvent, "id" | "type"> {
 export async function deliverSampleEvent(
   tx: Transaction,
   principal: WebhookPrincipal,
-  { endpointId, ...event }: SampleEvent,
+  { id, type, jobId, endpointId }: SampleEvent,
 ): Promise<DeliveryView[]> {
-  const only = endpointId === undefined ? undefined : await getEndpoint(tx, principal, endpointId);
-  const endpoints = await forPrincipal(tx.em(), principal).find(
-    WebhookEndpoint,
-    {
-      ...(only && { id: only.id }),
-      status: "active",
-      $or: [{ eventTypes: null }, { eventTypes: { $contains: [event.type] } }],
-    },
-    { fields: ["id"], orderBy: { createdAt: "asc", id: "asc" } },
-  );
-  if (endpoints.length === 0)
+  const only = endpointId === undefined ? null : (await getEndpoint(tx, principal, endpointId)).id;
+  const created = await tx.query<{ id: string }>(sql`
+    insert into webhook_delivery (id, endpoint_id, event_id, event_type, job_id)
+    select ${uuidV7Sql}, endpoint.id, ${id}::uuid, ${type}, ${jobId}::uuid from webhook_endpoint endpoint
+    where ${tenantFilter(principal)} and endpoint.id = coalesce(${only}::uuid, endpoint.id)
+      and endpoint.status = 'active' and endpoint.deleted_at is null
+      and (endpoint.event_types is null or ${type} = any(endpoint.event_types))
+    order by endpoint.created_at, endpoint.id
+    returning id`);
+  if (created.length === 0)
     throw new AppError(
       "ConflictException",
-      only
-        ? `The endpoint does not receive ${event.type}: it must be active and have the type in event_types`
-        : `No active endpoint receives ${event.type}. Create one with POST /v1/webhook-endpoints`,
+      only === null
+        ? `No active endpoint receives ${type}. Create one with POST /v1/webhook-endpoints`
+        : `The endpoint does not receive ${type}: it must be active and have the type in event_types`,
     );
-  const ids = await createDeliveries(
-    tx,
-    event,
-    endpoints.map(({ id }) => id),
-  );
+  const ids = created.map((row) => row.id);
   const deliveries = await findDeliveriesById(tx, principal, ids);
   return deliveries.toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
