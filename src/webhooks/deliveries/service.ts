@@ -17,11 +17,7 @@ import type { Queryable } from "../../core/postgres/database.ts";
 import type { InTransaction } from "../../core/postgres/transaction.ts";
 import { DAY_MS } from "../../core/time.ts";
 import { getEndpoint } from "../endpoints/find.ts";
-import {
-  recordEndpointChange,
-  type EndpointChange,
-  type EndpointChangeRecorder,
-} from "../endpoints/record-change.ts";
+import { recordEndpointChange, type EndpointChangeRecorder } from "../endpoints/record-change.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
 import { endpointHealth, type EndpointHealth } from "./health.sql.ts";
 import { newestAttempts } from "./log-lookups.sql.ts";
@@ -147,8 +143,9 @@ export class DeliveryService {
       return replayMissing(deps, { ...request, organizationId, organizationType, eventTypes });
     });
     const { replayed } = result;
-    if (replayed > 0)
-      await this.#recordReplay(principal, endpoint, { tx, details: { which, since, until, replayed } });
+    const details = { which, since, until, replayed };
+    const change = { action: "endpoint.replayed", endpoint, details } as const;
+    if (replayed > 0) await recordEndpointChange(this.#deps, tx ?? this.#deps.database, principal, change);
     return result;
   }
 
@@ -159,15 +156,6 @@ export class DeliveryService {
     database: Queryable = this.#deps.database,
   ): Promise<Map<string, EndpointHealth>> {
     return endpointHealth(database, principal, { endpointIds, nowMs: this.#deps.clock.now() });
-  }
-
-  #recordReplay(
-    principal: WebhookPrincipal,
-    endpoint: EndpointChange["endpoint"],
-    { tx, details }: InTransaction & Required<Pick<EndpointChange, "details">>,
-  ): Promise<void> {
-    const change = { action: "endpoint.replayed", endpoint, details } as const;
-    return recordEndpointChange(this.#deps, tx ?? this.#deps.database, principal, change);
   }
 
   /**

@@ -141,26 +141,25 @@ export interface DeliveryDeps {
   metrics: DeliveryMetrics;
 }
 
+interface DeliveryListeners {
+  onResolved(endpointId: string, resolution: Resolution): void;
+  /** Called when a delivery has left `size`, after `onResolved`. */
+  onFinished(): void;
+}
+
 /** Sends leased deliveries, and keeps those in flight in this process. */
 export class InFlightDeliveries {
   readonly #deps: DeliveryDeps;
   readonly #endpoints: EndpointStates;
-  readonly #onResolved: (endpointId: string, resolution: Resolution) => void;
-  readonly #onFinished: () => void;
+  readonly #listeners: DeliveryListeners;
   readonly #sends = new Set<Promise<void>>();
   /** When the last attempt finished, by the clock's `elapsed`; null before the first. */
   lastFinishedMs: number | null = null;
 
-  /** `onFinished` is called when a delivery has left `size`, after `onResolved`. */
-  constructor(
-    deps: DeliveryDeps,
-    endpoints: EndpointStates,
-    listeners: { onResolved: (endpointId: string, resolution: Resolution) => void; onFinished: () => void },
-  ) {
+  constructor(deps: DeliveryDeps, endpoints: EndpointStates, listeners: DeliveryListeners) {
     this.#deps = deps;
     this.#endpoints = endpoints;
-    this.#onResolved = listeners.onResolved;
-    this.#onFinished = listeners.onFinished;
+    this.#listeners = listeners;
   }
 
   get size(): number {
@@ -186,7 +185,7 @@ export class InFlightDeliveries {
       const state = this.#endpoints.get(lease.endpointId);
       const { schedule } = state?.retryPolicy ?? retryPolicies.live;
       const rejection = rejectBeforeSend(lease, state, schedule);
-      if (rejection) this.#onResolved(lease.endpointId, rejection);
+      if (rejection) this.#listeners.onResolved(lease.endpointId, rejection);
       else if (state) this.#send(lease, state);
     }
   }
@@ -206,7 +205,7 @@ export class InFlightDeliveries {
     const sending = this.#deliver({ ...lease, event: null }, state, request).finally(() => {
       state.inFlight -= 1;
       this.#sends.delete(sending);
-      this.#onFinished();
+      this.#listeners.onFinished();
     });
     this.#sends.add(sending);
   }
@@ -219,7 +218,10 @@ export class InFlightDeliveries {
       if (state.mode === "live") this.#observe(result);
       this.#endpoints.recordResult(state, result.outcome.class === "delivered", result.durationMs);
       const times = { policy: state.retryPolicy, nowMs: clock.now(), elapsedMs: this.lastFinishedMs };
-      this.#onResolved(lease.endpointId, resolveAttempt(lease, { circuit: state.circuit, result }, times));
+      this.#listeners.onResolved(
+        lease.endpointId,
+        resolveAttempt(lease, { circuit: state.circuit, result }, times),
+      );
     } catch (error) {
       this.#onDefect(lease, state, error);
     }
@@ -239,7 +241,7 @@ export class InFlightDeliveries {
       { delivery: lease.id, error: (error as Error).message },
       "sending a delivery failed",
     );
-    this.#onResolved(lease.endpointId, rescheduleWithoutAttempt(lease, "internal_error", schedule));
+    this.#listeners.onResolved(lease.endpointId, rescheduleWithoutAttempt(lease, "internal_error", schedule));
   }
 }
 
