@@ -4,7 +4,6 @@ import type { Queryable } from "../../core/postgres/database.ts";
 import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
 import { toTypedId } from "../../core/ids.ts";
-import { tenantFilter } from "../tenant-scope.sql.ts";
 import { FINISHED, forEndpoint, RETRYING } from "./queue-lanes.sql.ts";
 import { buildPing } from "./ping.sql.ts";
 import {
@@ -17,6 +16,14 @@ import {
   type DeliveryRow,
   type DeliveryView,
 } from "./view.ts";
+
+/**
+ * SQL condition: the principal can access `endpoint`, a row of `webhook_endpoint`. Every statement on deliveries must include
+ * it; entity managers use the filter `endpointVisibility` of `WebhookEndpoint`.
+ */
+export function tenantFilter({ organizationId }: WebhookPrincipal): Sql {
+  return organizationId === null ? sql`true` : sql`endpoint.organization_id = ${organizationId}::uuid`;
+}
 
 /** The columns of a `DeliveryRow` that come from `webhook_delivery`. */
 export const deliveryColumns =

@@ -7,12 +7,12 @@ import { AppError, badRequest } from "../../core/errors.ts";
 import { minUuidAt, fromTypedId } from "../../core/ids.ts";
 import { join, raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
-import { tenantFilter } from "../tenant-scope.sql.ts";
 import {
   attemptsByDelivery,
   deliveryColumns,
   findDeliveriesById,
   requestBodiesOf,
+  tenantFilter,
 } from "./log-lookups.sql.ts";
 import {
   type deliveryDetailView,

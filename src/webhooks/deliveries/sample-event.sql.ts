@@ -5,9 +5,8 @@ import { uuidV7Sql } from "../../core/ids.ts";
 import { sql } from "../../core/postgres/sql.ts";
 import type { Transaction } from "../../core/postgres/transaction.ts";
 import { getEndpoint } from "../endpoints/find.ts";
-import { tenantFilter } from "../tenant-scope.sql.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
-import { findDeliveriesById } from "./log-lookups.sql.ts";
+import { findDeliveriesById, tenantFilter } from "./log-lookups.sql.ts";
 import type { DeliveryView } from "./view.ts";
 
 export interface SampleEvent extends Pick<JobEvent, "id" | "type"> {
