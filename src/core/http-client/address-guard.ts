@@ -1,5 +1,5 @@
 /** Guards against server-side request forgery: checks webhook URLs when they are saved, and IP addresses at every connect. */
-import { isIP, type Socket } from "node:net";
+import { isIP, type LookupFunction, type Socket } from "node:net";
 import { buildConnector } from "undici";
 import { describeBlockedRange } from "./address-ranges.ts";
 import { createDnsResolver, createLocalResolver, DnsError, type ResolveHostname } from "./dns-resolver.ts";
@@ -102,17 +102,8 @@ export class AddressGuard {
   connector(timeoutMs: number, ca: string | undefined): buildConnector.connector {
     const connect = buildConnector({
       allowH2: false,
-      // Connects only to checked IP addresses, which protects against DNS rebinding.
-      lookup: (hostname, _options, callback) =>
-        void this.#resolveChecked(hostname).then(
-          (addresses) =>
-            callback(
-              null,
-              addresses.map((address) => ({ address, family: isIP(address) })),
-            ),
-          (error: Error) => callback(error, ""),
-        ),
-      // So `lookup` is asked for all addresses. Node's default of 250 ms for each is too short for distant servers.
+      lookup: (...call) => void this.#lookup(...call),
+      // `lookup` must return all IP addresses. Node's default of 250 ms for each is too short for distant servers.
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: 1_000,
       maxCachedSessions: 1_000,
@@ -135,6 +126,21 @@ export class AddressGuard {
       }) as unknown as Socket | undefined;
       socket?.once("connect", () => (isReached = true));
     };
+  }
+
+  /** Connects only to checked IP addresses, which protects against DNS rebinding. */
+  async #lookup(...[hostname, , callback]: Parameters<LookupFunction>): Promise<void> {
+    let addresses: readonly string[];
+    try {
+      addresses = await this.#resolveChecked(hostname);
+    } catch (error) {
+      callback(error as Error, "");
+      return;
+    }
+    callback(
+      null,
+      addresses.map((address) => ({ address, family: isIP(address) })),
+    );
   }
 
   /** Resolves a name to its IP addresses. Rejects with a DnsError if it has none, or a blocked one. */

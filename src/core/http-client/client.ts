@@ -50,7 +50,7 @@ interface HttpClientOptions {
 
 /**
  * Keeps connections alive, one request at a time on each. Not with undici's `Agent`, whose pool takes a tenth more CPU per delivery, and
- * opens a second connection for a request that follows at once.
+ * opens a second connection for a request that follows immediately.
  */
 export class HttpClient implements AsyncDisposable {
   readonly limits: HttpClientLimits;
@@ -112,7 +112,7 @@ export class HttpClient implements AsyncDisposable {
     }
   }
 
-  /** Sends on `client`, which is idle afterwards if the response was complete. */
+  /** Sends on `client`, and keeps it for later requests if the response was complete. */
   async #attempt({ origin, host, protocol }: URL, exchange: Exchange, client = this.#connect(origin)) {
     const { connectMs: connectTimeoutMs, totalMs } = this.limits;
     try {
@@ -282,7 +282,7 @@ function skipInterimResponses(socket: Socket, maxHeadBytes: number): void {
   const write = socket.write.bind(socket) as (...args: unknown[]) => boolean;
   let skippable = 0;
   let held = NOTHING;
-  // undici writes a request at once, and the next one only after the response.
+  // undici writes the next request only after the response.
   socket.write = (...args: unknown[]): boolean => {
     skippable = MAX_INTERIM_RESPONSES;
     return write(...args);

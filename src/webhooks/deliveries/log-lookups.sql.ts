@@ -61,7 +61,7 @@ export async function findDeliveriesById(
   ids: readonly string[],
 ): Promise<DeliveryView[]> {
   const rows = await findDeliveryRows(database, principal, ids);
-  return rows.map(({ isEndpointDeleted: _, ...row }) => toDeliveryView(row));
+  return rows.map(({ isEndpointDeleted: _isDeleted, ...row }) => toDeliveryView(row));
 }
 
 /** The attempts with these ids (UUIDs) that the principal can see, in no particular order. */
