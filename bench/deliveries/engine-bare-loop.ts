@@ -1,7 +1,7 @@
 /** The upper bound: signed POSTs through undici's pool, without a queue and without records. */
 import pg from "pg";
 import { Pool } from "undici";
-import { sign } from "../../src/webhooks/signing/signature.ts";
+import { sign } from "../../src/webhooks/dispatcher/sign-and-send.ts";
 import { readMessages, readTargets, serveEngine, requireSetting } from "./harness.ts";
 import { CONCURRENCY, type Message } from "./protocol.ts";
 

@@ -6,7 +6,7 @@ import { newUuid, toTypedId } from "../../src/core/ids.ts";
 import { createNotifier } from "../../src/core/postgres/notify.ts";
 import { raw, sql, type Sql } from "../../src/core/postgres/sql.ts";
 import { fanOutSql } from "../../src/jobs/update/update-and-fan-out.sql.ts";
-import { DELIVERIES_CHANNEL } from "../../src/webhooks/dispatcher/worker.ts";
+import { DELIVERIES_CHANNEL } from "../../src/webhooks/dispatcher/dispatcher.ts";
 import { requireSetting } from "./harness.ts";
 import { sharedNowMs, type EngineName, type Produced, type ProducerCommand } from "./protocol.ts";
 

@@ -11,7 +11,7 @@ import { AppError, StartupError } from "../core/errors.ts";
 import type { LockedConnection } from "../core/postgres/migrate.ts";
 import { systemActor } from "../core/principal.ts";
 import type { SecretBox } from "../core/secret-box.ts";
-import { flagPending, isWorkerRunning } from "../webhooks/api.ts";
+import { countWorkers, flagPending } from "../webhooks/api.ts";
 import {
   type DatabaseIdentity,
   newestEventAt,
@@ -36,7 +36,7 @@ export interface RestoreResult {
  * have been revoked since. Throws ConflictException while a worker is connected.
  */
 export async function finishRestore(database: LockedConnection): Promise<RestoreResult> {
-  if (await isWorkerRunning(database))
+  if ((await countWorkers(database)) > 0)
     throw new AppError(
       "ConflictException",
       "A worker is connected to this database and may be sending. Stop all servers, and run this again.",

@@ -1,7 +1,7 @@
 /** The public API of the webhooks feature. Other modules import only from here. */
-export { DELIVERIES_CHANNEL } from "./dispatcher/worker.ts";
 export {
   attemptsByDelivery,
+  requestBodiesOf,
   findAttemptsById,
   findDeliveriesById,
   lastAttempts,
@@ -11,25 +11,23 @@ export { countDeliveries, type EndpointHealth } from "./deliveries/health.sql.ts
 export { ensurePartitions } from "./deliveries/weekly-partitions.sql.ts";
 export { type DeliveryDetail, readDeliveryCursor } from "./deliveries/log-pages.sql.ts";
 export { deleteTestDeliveries } from "./deliveries/delete-test-deliveries.sql.ts";
-export { deliverSampleEvent } from "./deliveries/sample-event.ts";
-export { requestBodiesOf } from "./deliveries/log-lookups.sql.ts";
-export { flagPending, isWorkerRunning } from "./deliveries/flag-after-restore.sql.ts";
+export { deliverSampleEvent } from "./deliveries/sample-event.sql.ts";
+export { flagPending } from "./deliveries/flag-after-restore.sql.ts";
+export { countWorkers } from "./deliveries/queue-stats.sql.ts";
 export type { DeliveryService, ReplaySelection } from "./deliveries/service.ts";
-export type { TestEventWire } from "./deliveries/test-event.ts";
+export type { PingWire } from "./deliveries/ping.sql.ts";
 export {
   type AttemptView,
   deliveryStatuses,
   type DeliveryView,
   deliveryView,
-  TEST_EVENT_TYPE,
+  PING_TYPE,
 } from "./deliveries/view.ts";
 export type { Sender } from "./dispatcher/sign-and-send.ts";
-export { startWebhookWorker, type WebhookWorker } from "./dispatcher/worker.ts";
-export { createAlertNotifier } from "./endpoints/alerts.ts";
-export type { AlertNotifier } from "./endpoints/alerts.ts";
+export { DELIVERIES_CHANNEL, startWebhookWorker, type WebhookWorker } from "./dispatcher/dispatcher.ts";
+export { type AlertNotifier, createAlertNotifier } from "./endpoints/alerts.ts";
 export { WebhookEndpoint } from "./endpoints/entity.ts";
-export type { PendingPolicy } from "./endpoints/service.ts";
-export { type EndpointService, MAX_ENDPOINTS } from "./endpoints/service.ts";
+export { type EndpointService, MAX_ENDPOINTS, type PendingPolicy } from "./endpoints/service.ts";
 export type { EndpointView } from "./endpoints/view.ts";
 export { retryPolicies } from "./retry-policy.ts";
 export { unreadableEndpoints } from "./signing/unreadable-secrets.sql.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { recordAuditEvent } from "../../src/audit/service.ts";
 import { createLogger } from "../../src/core/logger.ts";
 import { listenToChannel } from "../../src/core/postgres/notify.ts";
-import { DELIVERIES_CHANNEL } from "../../src/webhooks/dispatcher/worker.ts";
+import { DELIVERIES_CHANNEL } from "../../src/webhooks/dispatcher/dispatcher.ts";
 import { toTypedId } from "../../src/core/ids.ts";
 import { createSessionClient, signIn } from "../support/accounts/session-client.ts";
 import { createSignedInUser, signInUser, type SignedInTestUser } from "../support/accounts/signed-in-user.ts";

@@ -18,9 +18,9 @@ import {
   takeTokens,
   type RateLimitClass,
 } from "../../src/rate-limits/rate-limit.ts";
-import { TEST_EVENT_TYPE } from "../../src/webhooks/deliveries/view.ts";
+import { PING_TYPE } from "../../src/webhooks/deliveries/view.ts";
 import { Sender } from "../../src/webhooks/dispatcher/sign-and-send.ts";
-import { newSecret } from "../../src/webhooks/signing/signature.ts";
+import { newSecret } from "../../src/webhooks/signing/secrets.ts";
 import { contract } from "../support/app/openapi-contract.ts";
 import { read } from "../support/docs/facts.ts";
 import { codeBlocks, guidePages, readPage, tableRows } from "../support/docs/guide-pages.ts";
@@ -198,7 +198,7 @@ describe("the guide on webhooks", () => {
     const rows = firstColumn("guide/webhooks/events.md", "Event").map(
       (cell) => /\[([\w.]+)\]/.exec(cell)?.[1],
     );
-    expect(new Set(rows)).toEqual(new Set([...eventTypes, TEST_EVENT_TYPE]));
+    expect(new Set(rows)).toEqual(new Set([...eventTypes, PING_TYPE]));
   });
 
   it("lists the fields of an event", () => {

@@ -8,8 +8,8 @@ import { MAX_ENDPOINTS } from "../../src/webhooks/endpoints/service.ts";
 import type { OutcomeClass } from "../../src/webhooks/dispatcher/lease.ts";
 import { retryPolicies } from "../../src/webhooks/retry-policy.ts";
 import { DEFAULT_SCHEDULE_TEXT, parseSchedule } from "../../src/core/retry-schedule.ts";
-import { sign } from "../../src/webhooks/signing/signature.ts";
-import { TEST_EVENT_TYPE } from "../../src/webhooks/deliveries/view.ts";
+import { sign } from "../../src/webhooks/dispatcher/sign-and-send.ts";
+import { PING_TYPE } from "../../src/webhooks/deliveries/view.ts";
 import { schemaViolations, contract } from "../support/app/openapi-contract.ts";
 import { blocksIn, onlyBlock, readPage, tableRows, testVectorOf } from "../support/docs/guide-pages.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database/test-database.ts";
@@ -47,7 +47,7 @@ describe("the pages on webhooks", () => {
 
   it("have one example per event that matches the OpenAPI document", () => {
     const bodies = blocksIn(events, "json").map((text) => JSON.parse(text) as { id: string; type: string });
-    const types = [...eventTypes, TEST_EVENT_TYPE];
+    const types = [...eventTypes, PING_TYPE];
     expect(bodies.map(({ type }) => type).toSorted()).toEqual(types.toSorted());
     expect(new Set(bodies.map(({ id }) => id)).size).toBe(types.length);
     for (const example of bodies) {

@@ -138,7 +138,7 @@ export const endpointCommands = commandGroup("endpoint", "manage webhook endpoin
       "send a test event now, even to a paused endpoint, and show the response (exit code 1 if delivery fails)",
     argument: ENDPOINT,
     async run({ deliveries }, _options, id) {
-      const sent = await deliveries.sendTest(systemPrincipal, id);
+      const sent = await deliveries.ping(systemPrincipal, id);
       return { ...deliveryResult(sent), exitCode: sent.status === "delivered" ? 0 : 1 };
     },
   }),

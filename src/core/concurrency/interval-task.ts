@@ -7,14 +7,14 @@ const MAX_SKIPPED_RUNS = 5;
 
 /**
  * Runs `work` every `intervalMs`, skipping a run while the previous one lasts. Each run in a row that returns `IDLE` skips one more
- * of the next runs, up to 5, or until `resume` is called. Logs errors. Disposing waits for the current run.
+ * of the next runs, up to 5. Logs errors. Disposing waits for the current run.
  */
 export function startIntervalTask(
   name: string,
   intervalMs: number,
   logger: Logger,
   work: () => Promise<unknown>,
-): AsyncDisposable & { resume(): void } {
+): AsyncDisposable {
   let running: Promise<void> | null = null;
   let idleRuns = 0;
   let skips = 0;
@@ -36,9 +36,6 @@ export function startIntervalTask(
     else running ??= run();
   }, intervalMs);
   return {
-    resume() {
-      skips = 0;
-    },
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
       await running;

@@ -7,11 +7,9 @@ import { createDnsResolver, createLocalResolver, DnsError, type ResolveHostname 
 const MAX_URL_LENGTH = 2_048;
 const LOOPBACK = ["127.0.0.1", "::1"] as const;
 
-export type UrlProblemKind = "invalid_url" | "scheme" | "userinfo" | "blocked_address" | "unresolvable";
-
-export interface UrlProblem {
+interface UrlProblem {
   allowed: false;
-  problem: UrlProblemKind;
+  problem: "invalid_url" | "scheme" | "userinfo" | "blocked_address" | "unresolvable";
   /** A predicate for the caller, such as `must be …`. Never contains DNS results. */
   message: string;
 }
@@ -35,7 +33,7 @@ export class ConnectError extends Error {
   }
 }
 
-export interface AddressGuardOptions {
+interface AddressGuardOptions {
   /** True: allow http, loopback and private networks, for the operator's own receivers. Metadata services stay blocked. */
   allowPrivate: boolean;
   resolve?: ResolveHostname;
@@ -62,15 +60,16 @@ export class AddressGuard {
     if (problem) return problem;
     url.hash = "";
     // The encoded URL is stored, and a client may send it back. Encoding makes non-ASCII letters up to nine times as long.
-    if (url.href.length > MAX_URL_LENGTH)
+    const { href } = url;
+    if (href.length > MAX_URL_LENGTH)
       return blocked(
         "invalid_url",
-        `must not be longer than ${MAX_URL_LENGTH} characters in its encoded form, which has ${url.href.length}`,
+        `must not be longer than ${MAX_URL_LENGTH} characters in its encoded form, which has ${href.length}`,
       );
     const host = hostOf(url);
     try {
       if (isIP(host) === 0) await this.#resolveChecked(host);
-      return { allowed: true, url: url.href };
+      return { allowed: true, url: href };
     } catch (error) {
       if (error instanceof DnsError) return blocked("unresolvable", error.message);
       throw error;
@@ -99,35 +98,12 @@ export class AddressGuard {
     return range === null ? null : `not a public address (${range})`;
   }
 
-  /**
-   * The `lookup` option of `net.connect`: resolves a name and returns only checked IP addresses, which protects against DNS
-   * rebinding. `net.connect` does not call it for a host that is an IP address.
-   */
-  readonly lookup: LookupFunction = (...call) => void this.#answerLookup(...call);
-
-  async #answerLookup(...[hostname, options, callback]: Parameters<LookupFunction>): Promise<void> {
-    let addresses: readonly string[];
-    try {
-      addresses = await this.#resolveChecked(hostname);
-    } catch (error) {
-      callback(error as Error, "");
-      return;
-    }
-    const family = Number(String(options.family ?? 0).replace("IPv", ""));
-    const results = addresses.map((address) => ({ address, family: isIP(address) }));
-    const matches = family === 0 ? results : results.filter((result) => result.family === family);
-    const [first] = matches;
-    if (!first) callback(new DnsError("not_found"), "");
-    else if (options.all) callback(null, matches);
-    else callback(null, first.address, first.family);
-  }
-
   /** Returns undici's connector, limited to allowed IP addresses. `ca`: PEM certificates in place of Node's own authorities. */
   connector(timeoutMs: number, ca: string | undefined): buildConnector.connector {
     const connect = buildConnector({
       allowH2: false,
-      lookup: this.lookup,
-      // Node's default of 250 ms per IP address is too short for distant servers.
+      lookup: (...call) => void this.#lookup(...call),
+      // `lookup` must return all IP addresses. Node's default of 250 ms for each is too short for distant servers.
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: 1_000,
       maxCachedSessions: 1_000,
@@ -152,12 +128,27 @@ export class AddressGuard {
     };
   }
 
+  /** Connects only to checked IP addresses, which protects against DNS rebinding. */
+  async #lookup(...[hostname, , callback]: Parameters<LookupFunction>): Promise<void> {
+    let addresses: readonly string[];
+    try {
+      addresses = await this.#resolveChecked(hostname);
+    } catch (error) {
+      callback(error as Error, "");
+      return;
+    }
+    callback(
+      null,
+      addresses.map((address) => ({ address, family: isIP(address) })),
+    );
+  }
+
   /** Resolves a name to its IP addresses. Rejects with a DnsError if it has none, or a blocked one. */
   async #resolveChecked(hostname: string): Promise<readonly string[]> {
     try {
       const addresses = isLocalhost(hostname) ? LOOPBACK : await this.#resolve(hostname);
       if (addresses.some((address) => this.blockedReason(address) !== null))
-        throw new DnsError("not_public", { addresses });
+        throw new DnsError("not_public", addresses);
       return addresses;
     } catch (error) {
       if (error instanceof DnsError) this.#onDnsError?.(hostname, error);
@@ -166,7 +157,7 @@ export class AddressGuard {
   }
 }
 
-function blocked(problem: UrlProblemKind, message: string): UrlProblem {
+function blocked(problem: UrlProblem["problem"], message: string): UrlProblem {
   return { allowed: false, problem, message };
 }
 

@@ -1,10 +1,10 @@
-/** The HTTP client for webhooks: requests over pooled connections, with limits on time and size, and failures as results. */
-import { performance } from "node:perf_hooks";
+/** The HTTP client for webhooks: limits on time and size, and failures as results. */
+import type { Socket } from "node:net";
 import { StringDecoder } from "node:string_decoder";
-import type { Dispatcher } from "undici";
+import { Client, type Dispatcher } from "undici";
+import { MINUTE_MS, SECOND_MS } from "../time.ts";
 import type { AddressGuard } from "./address-guard.ts";
-import { ConnectionPool, type PooledConnection, type PoolLimits } from "./connection-pool.ts";
-import { blockedUrl, timeoutFailure, classifyError, isClientError, type RequestFailure } from "./errors.ts";
+import { blockedUrl, classifyError, isClientError, timeoutFailure, type RequestFailure } from "./errors.ts";
 
 export interface OutgoingRequest {
   url: string;
@@ -26,234 +26,224 @@ export type OutgoingResult =
     }
   | ({ kind: "failure"; durationMs: number } & RequestFailure);
 
-export interface HttpClientLimits extends PoolLimits {
+const defaultLimits = {
   /** DNS, connect and TLS together. */
-  connectMs: number;
-  /** The whole request, including the response body. */
-  totalMs: number;
-  /** How much of a response body is read, and how much of that is stored. */
-  readBytes: number;
-  keepBytes: number;
-}
-
-const defaultLimits: HttpClientLimits = {
   connectMs: 5_000,
+  /** The whole request, including the response body. */
   totalMs: 15_000,
+  /** How much of a response body is read, and how much of that is stored. */
   readBytes: 16 * 1024,
   keepBytes: 4 * 1024,
   headerBytes: 16 * 1024,
-  maxPerOrigin: 512,
-  maxIdle: 1_024,
+  /** How long an idle connection stays open if the server sends no `Keep-Alive` timeout. */
   keepAliveMs: 4_000,
 };
 
-export interface HttpClientOptions {
+export type HttpClientLimits = typeof defaultLimits;
+
+interface HttpClientOptions {
   guard: AddressGuard;
   limits?: Partial<HttpClientLimits>;
   /** PEM certificates of the authorities to trust instead of Node's own. */
   ca?: string;
 }
 
-interface RequestTarget {
-  origin: string;
-  path: string;
-  /** Host and port, for messages. */
-  host: string;
-  secure: boolean;
-}
-
-const MAX_CACHED_TARGETS = 10_000;
-
+/**
+ * Keeps connections alive, one request at a time on each. Not with undici's `Agent`, whose pool takes a tenth more CPU per delivery, and
+ * opens a second connection for a request that follows immediately.
+ */
 export class HttpClient implements AsyncDisposable {
   readonly limits: HttpClientLimits;
-  readonly pool: ConnectionPool;
   readonly #guard: AddressGuard;
-  /** Parsed and checked URLs. The IP addresses of their hosts are checked at each connect. */
-  readonly #targets = new Map<string, RequestTarget>();
+  readonly #connectionOptions: Client.Options;
+  readonly #open = new Set<Client>();
+  /** Idle connections by origin. The most recently used one is last and used first, so that surplus ones time out. */
+  readonly #idle = new Map<string, Client[]>();
 
   constructor({ guard, limits, ca }: HttpClientOptions) {
     this.limits = { ...defaultLimits, ...limits };
-    this.pool = new ConnectionPool(guard.connector(this.limits.connectMs, ca), this.limits);
     this.#guard = guard;
+    const { connectMs, headerBytes, keepAliveMs } = this.limits;
+    const connect = guard.connector(connectMs, ca);
+    this.#connectionOptions = {
+      connect: (options, callback) =>
+        connect(options, (...result) => {
+          if (result[1]) skipInterimResponses(result[1], headerBytes);
+          callback(...result);
+        }),
+      allowH2: false,
+      // `post` has one timer for both.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      maxHeaderSize: headerBytes,
+      keepAliveTimeout: keepAliveMs,
+      keepAliveMaxTimeout: MINUTE_MS,
+      keepAliveTimeoutThreshold: SECOND_MS,
+      // Names are resolved only when a connection opens, so connections are renewed to notice a changed IP address.
+      maxRequestsPerClient: 1_000,
+    };
   }
 
   /**
    * Sends the request without following redirects. Network failures are results. Rejects only for our own errors: a malformed
    * request, such as a line break in a header, or no free file descriptor, port or memory.
    */
-  async post(request: OutgoingRequest): Promise<OutgoingResult> {
-    const target = this.#targets.get(request.url) ?? this.#checkTarget(request.url);
-    if ("class" in target) return { kind: "failure", ...target, durationMs: 0 };
-    return await new HttpCall(this, target, request).send();
-  }
-
-  #checkTarget(text: string): RequestTarget | RequestFailure {
+  async post({ url: text, headers, body }: OutgoingRequest): Promise<OutgoingResult> {
     const url = URL.parse(text);
-    if (!url) return blockedUrl("is not a URL");
-    const problem = this.#guard.urlProblem(url);
-    if (problem) return blockedUrl(problem.message);
-    const { origin, pathname, search, host, protocol } = url;
-    const target = { origin, path: pathname + search, host, secure: protocol === "https:" };
-    if (this.#targets.size >= MAX_CACHED_TARGETS) this.#targets.clear();
-    this.#targets.set(text, target);
-    return target;
+    if (!url) return { kind: "failure", ...blockedUrl("is not a URL"), durationMs: 0 };
+    const idle = this.#idle.get(url.origin)?.pop();
+    // An idle connection was checked when it was opened.
+    const problem = idle ? null : this.#guard.urlProblem(url);
+    if (problem) return { kind: "failure", ...blockedUrl(problem.message), durationMs: 0 };
+    const path = url.pathname + url.search;
+    const exchange = new Exchange(this.limits, { path, method: "POST", headers, body });
+    const startedMs = performance.now();
+    const timer = setTimeout(() => exchange.timeOut(), this.limits.totalMs);
+    try {
+      let outcome = await this.#attempt(url, exchange, idle);
+      // The receiver closed the idle connection, so it has most likely not seen the request (RFC 9112, 9.3.1). If it has, it can
+      // detect the duplicate by its id.
+      const isStale =
+        idle && exchange.status === 0 && outcome.kind === "failure" && outcome.class === "reset";
+      if (isStale) outcome = await this.#attempt(url, exchange);
+      return { ...outcome, durationMs: Math.round(performance.now() - startedMs) };
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
+  /** Sends on `client`, and keeps it for later requests if the response was complete. */
+  async #attempt({ origin, host, protocol }: URL, exchange: Exchange, client = this.#connect(origin)) {
+    const { connectMs: connectTimeoutMs, totalMs } = this.limits;
+    try {
+      await exchange.send(client);
+      return { kind: "response", ...exchange.response() } as const;
+    } catch (error) {
+      if (!exchange.isTimedOut && isClientError(error as Error)) throw error;
+      const failure = exchange.isTimedOut
+        ? timeoutFailure(totalMs, exchange.status !== 0)
+        : classifyError(error, { host, secure: protocol === "https:", connectTimeoutMs });
+      return { kind: "failure", ...failure } as const;
+    } finally {
+      if (exchange.isComplete) this.#release(origin, client);
+      else this.#discard(origin, client);
+    }
+  }
+
+  #release(origin: string, client: Client): void {
+    const idle = this.#idle.get(origin);
+    if (idle) idle.push(client);
+    else this.#idle.set(origin, [client]);
+  }
+
+  #connect(origin: string): Client {
+    const client = new Client(origin, this.#connectionOptions);
+    this.#open.add(client);
+    client.on("disconnect", () => {
+      if (this.#idle.get(origin)?.includes(client)) this.#discard(origin, client);
+    });
+    return client;
+  }
+
+  #discard(origin: string, client: Client): void {
+    if (!this.#open.delete(client)) return;
+    const idle = this.#idle.get(origin)?.filter((other) => other !== client) ?? [];
+    if (idle.length > 0) this.#idle.set(origin, idle);
+    else this.#idle.delete(origin);
+    // Deferred, because undici still uses the client while it emits the current event.
+    queueMicrotask(() => void client.destroy());
+  }
+
+  /** Waits for requests in flight. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.pool[Symbol.asyncDispose]();
+    await Promise.all(Array.from(this.#open, (client) => client.close()));
   }
 }
 
-/** Maximum interim responses (1xx) before the final one. */
-const MAX_INTERIM_RESPONSES = 10;
-
-/** Implements undici's handler itself, to create only one object per request on this hot path. */
-class HttpCall implements Dispatcher.DispatchHandler {
-  readonly #client: HttpClient;
-  readonly #target: RequestTarget;
+/** One request and its response. A handler, because `Client.request` takes 4 µs more CPU. */
+class Exchange implements Dispatcher.DispatchHandler {
+  /** 0 until the response begins. */
+  status = 0;
+  isTimedOut = false;
+  /** True once the response was read to its end, so that the connection can be used again. */
+  isComplete = false;
+  readonly #limits: HttpClientLimits;
   readonly #options: Dispatcher.DispatchOptions;
-  readonly #result = Promise.withResolvers<OutgoingResult>();
-  #connection: PooledConnection | null = null;
-  #controller: Dispatcher.DispatchController | null = null;
-  #timer: NodeJS.Timeout | undefined;
-  #startedMs = 0;
-  #isReusedConnection = false;
-  #hasRetried = false;
-  #settled = false;
-  #responseBegan = false;
-  #interimResponses = 0;
-  #status = 0;
-  #headers: ResponseHeaders = {};
+  #headers: Readonly<Record<string, string | string[] | undefined>> = {};
   #chunks: Buffer[] = [];
   #bytesRead = 0;
+  #controller: Dispatcher.DispatchController | null = null;
+  #finished = Promise.withResolvers<void>();
 
-  constructor(client: HttpClient, target: RequestTarget, { headers, body }: OutgoingRequest) {
-    this.#client = client;
-    this.#target = target;
-    this.#options = { path: target.path, method: "POST", headers, body };
+  constructor(limits: HttpClientLimits, options: Dispatcher.DispatchOptions) {
+    this.#limits = limits;
+    this.#options = options;
   }
 
-  send(fresh = false): Promise<OutgoingResult> {
-    this.#client.pool.acquire(this.#target.origin, fresh, (connection) => this.#run(connection));
-    return this.#result.promise;
+  /** Resolves with the response, or as much of its body as is read. Rejects with undici's error. */
+  send(client: Client): Promise<void> {
+    this.#finished = Promise.withResolvers();
+    client.dispatch(this.#options, this);
+    return this.#finished.promise;
   }
 
-  /** The time limit starts here, because waiting for a pooled connection is not the receiver's fault. */
-  #run(connection: PooledConnection): void {
-    if (this.#startedMs === 0) {
-      this.#startedMs = performance.now();
-      this.#timer = setTimeout(fireTimeout, this.#client.limits.totalMs, this);
-    }
-    this.#connection = connection;
-    connection.client.dispatch(this.#options, this);
+  timeOut(): void {
+    this.isTimedOut = true;
+    const error = new Error("timeout");
+    this.#finished.reject(error);
+    this.#controller?.abort(error);
+  }
+
+  response() {
+    const { keepBytes } = this.#limits;
+    return {
+      status: this.status,
+      headers: storedHeaders(this.#headers),
+      bodyText: decodeBody(this.#chunks, this.#bytesRead > keepBytes),
+    };
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#connection) {
-      this.#isReusedConnection = this.#connection.requestCount > 0;
-      this.#connection.skippable = MAX_INTERIM_RESPONSES;
-    }
-    if (this.#settled) controller.abort(new Error("settled"));
-  }
-
-  onResponseStarted(): void {
-    this.#responseBegan = true;
+    if (this.isTimedOut) controller.abort(new Error("timeout"));
   }
 
   onResponseStart(
-    _controller: Dispatcher.DispatchController,
+    _controller: unknown,
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    this.#responseBegan = true;
-    if (status < 200) {
-      this.#interimResponses += 1;
-      if (this.#interimResponses > MAX_INTERIM_RESPONSES) throw new Error("bad response");
-      return;
-    }
-    this.#status = status;
-    this.#headers = storedHeaders(headers);
+    if (status < 200) throw new Error("bad response");
+    this.status = status;
+    this.#headers = headers;
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    const { keepBytes, readBytes } = this.#client.limits;
+    const { keepBytes, readBytes } = this.#limits;
     const missing = keepBytes - this.#bytesRead;
-    if (missing > 0) this.#chunks.push(chunk.length > missing ? chunk.subarray(0, missing) : chunk);
+    if (missing > 0) this.#chunks.push(chunk.subarray(0, missing));
     this.#bytesRead += chunk.length;
-    if (this.#bytesRead <= readBytes || this.#settled) return;
+    if (this.#bytesRead <= readBytes) return;
     // The rest of the body is not needed.
-    this.#settleResponse();
+    this.#finished.resolve();
     controller.abort(new Error("enough"));
   }
 
   onResponseEnd(): void {
-    if (this.#connection) this.#client.pool.release(this.#connection);
-    this.#connection = null;
-    this.#settleResponse();
+    this.isComplete = true;
+    this.#finished.resolve();
   }
 
   onResponseError(_controller: unknown, error: Error): void {
-    if (this.#connection) this.#client.pool.discard(this.#connection);
-    this.#connection = this.#controller = null;
-    if (this.#settled) return;
-    if (isClientError(error)) {
-      this.#settle();
-      this.#result.reject(error);
-      return;
-    }
-    const { connectMs: connectTimeoutMs } = this.#client.limits;
-    const failure = classifyError(error, { ...this.#target, connectTimeoutMs });
-    // The receiver closed a keep-alive connection while we wrote, so it has most likely not seen the request (RFC 9112,
-    // 9.3.1); if it has, it can detect the duplicate by its id. Retry once, on a new connection.
-    const stale = this.#isReusedConnection && !this.#responseBegan && failure.class === "reset";
-    if (stale && !this.#hasRetried) {
-      this.#hasRetried = true;
-      void this.send(true);
-    } else {
-      this.#fail(failure);
-    }
-  }
-
-  onTimeout(): void {
-    this.#fail(timeoutFailure(this.#client.limits.totalMs, this.#responseBegan));
-  }
-
-  #fail(failure: RequestFailure): void {
-    if (this.#settled) return;
-    this.#result.resolve({ kind: "failure", ...failure, durationMs: this.#settle() });
-    if (this.#controller) this.#controller.abort(new Error("timeout"));
-    else if (this.#connection) this.#client.pool.discard(this.#connection);
-  }
-
-  #settleResponse(): void {
-    if (this.#settled) return;
-    this.#result.resolve({
-      kind: "response",
-      status: this.#status,
-      headers: this.#headers,
-      bodyText: decodeBody(this.#chunks, this.#bytesRead > this.#client.limits.keepBytes),
-      durationMs: this.#settle(),
-    });
-  }
-
-  /** Returns the duration in milliseconds. */
-  #settle(): number {
-    this.#settled = true;
-    clearTimeout(this.#timer);
-    return Math.round(performance.now() - this.#startedMs);
+    this.#finished.reject(error);
   }
 }
 
-const fireTimeout = (call: HttpCall): void => call.onTimeout();
-
 /** Removes U+0000, which PostgreSQL's text cannot store, and a last character that truncation cut in two. */
 function decodeBody(chunks: readonly Buffer[], truncated: boolean): string {
-  const [first] = chunks;
-  if (!first) return "";
-  const bytes = chunks.length === 1 ? first : Buffer.concat(chunks);
+  const bytes = Buffer.concat(chunks);
   const text = truncated ? new StringDecoder("utf8").write(bytes) : bytes.toString("utf8");
-  return text.includes("\0") ? text.replaceAll("\0", "") : text;
+  return text.replaceAll("\0", "");
 }
 
 const STORED_HEADERS = [
@@ -268,12 +258,56 @@ const STORED_HEADERS = [
 ] as const;
 const MAX_HEADER_VALUE_LENGTH = 1_024;
 
-function storedHeaders(headers: Record<string, string | string[] | undefined>): ResponseHeaders {
+function storedHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): ResponseHeaders {
   const stored: Record<string, string> = {};
   for (const name of STORED_HEADERS) {
-    const value = headers[name];
-    const text = Array.isArray(value) ? value[0] : value;
-    if (text !== undefined) stored[name] = text.slice(0, MAX_HEADER_VALUE_LENGTH);
+    const value = [headers[name]].flat()[0];
+    if (value !== undefined) stored[name] = value.slice(0, MAX_HEADER_VALUE_LENGTH);
   }
   return stored;
+}
+
+const MAX_INTERIM_RESPONSES = 10;
+const INTERIM = "HTTP/1.1 1";
+const SWITCHING_PROTOCOLS = "HTTP/1.1 101";
+const HEAD_END = "\r\n\r\n";
+const NOTHING: Buffer = Buffer.alloc(0);
+
+/**
+ * Drops interim responses before the final one. A server may send `100 Continue` unasked (RFC 9110, 15.2), and
+ * undici would end the connection. Waits for the rest of a head of up to `maxHeadBytes`.
+ */
+function skipInterimResponses(socket: Socket, maxHeadBytes: number): void {
+  const read = socket.read.bind(socket) as () => Buffer | null;
+  const write = socket.write.bind(socket) as (...args: unknown[]) => boolean;
+  let skippable = 0;
+  let held = NOTHING;
+  // undici writes the next request only after the response.
+  socket.write = (...args: unknown[]): boolean => {
+    skippable = MAX_INTERIM_RESPONSES;
+    return write(...args);
+  };
+  socket.read = (): Buffer | null => {
+    let bytes = read();
+    while (bytes !== null && skippable > 0) {
+      bytes = Buffer.concat([held, bytes]);
+      const end = endOfInterim(bytes);
+      const isCut = end === null && bytes.length <= maxHeadBytes;
+      held = isCut ? bytes : NOTHING;
+      if (end) skippable -= 1;
+      else if (!isCut) skippable = 0;
+      bytes = isCut ? NOTHING : bytes.subarray(end ?? 0);
+      if (bytes.length === 0) bytes = read();
+    }
+    return bytes;
+  };
+}
+
+/** Returns the length of an interim response at the start of `bytes`: 0 for none, null if more bytes are needed to tell. */
+function endOfInterim(bytes: Buffer): number | null {
+  const start = bytes.toString("latin1", 0, SWITCHING_PROTOCOLS.length);
+  const isInterim = start.startsWith(INTERIM) && start !== SWITCHING_PROTOCOLS;
+  if (!isInterim) return start.length < INTERIM.length && INTERIM.startsWith(start) ? null : 0;
+  const end = bytes.indexOf(HEAD_END);
+  return end === -1 ? null : end + HEAD_END.length;
 }

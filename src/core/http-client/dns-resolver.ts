@@ -6,6 +6,8 @@ import { lookup, Resolver } from "node:dns/promises";
 import { singleFlightByKey } from "../concurrency/single-flight.ts";
 import { withTimeout } from "../concurrency/timeout.ts";
 
+const NOT_FOUND = new Set(["ENOTFOUND", "ENODATA", "EBADNAME"]);
+
 /** Resolves to all IP addresses of `hostname`, IPv4 first. Rejects with a DnsError if it has none. */
 export type ResolveHostname = (hostname: string) => Promise<readonly string[]>;
 
@@ -15,28 +17,17 @@ export type ResolveHostname = (hostname: string) => Promise<readonly string[]>;
  */
 export class DnsError extends Error {
   override readonly name = "DnsError";
-  readonly reason: DnsErrorReason;
+  readonly reason: "not_found" | "no_answer" | "not_public";
   readonly addresses: readonly string[];
 
-  constructor(reason: DnsErrorReason, { cause, addresses = [] }: DnsErrorOptions = {}) {
-    super("must name a public server: the name does not resolve, or not only to public IP addresses", {
-      cause,
-    });
+  constructor(reason: DnsError["reason"], addresses: readonly string[] = []) {
+    super("must name a public server: the name does not resolve, or not only to public IP addresses");
     this.reason = reason;
     this.addresses = addresses;
   }
 }
 
-export type DnsErrorReason = "not_found" | "no_answer" | "not_public";
-
-interface DnsErrorOptions {
-  cause?: unknown;
-  addresses?: readonly string[];
-}
-
-const NOT_FOUND: ReadonlySet<unknown> = new Set(["ENOTFOUND", "ENODATA", "EBADNAME"]);
-
-export interface DnsOptions {
+interface DnsOptions {
   resolver?: Pick<Resolver, "resolve4" | "resolve6">;
   /** Timeout for IPv4 and IPv6 together. Answers received until then are used. */
   timeoutMs?: number;
@@ -47,26 +38,25 @@ export function createDnsResolver({
   resolver = new Resolver({ timeout: 1_500, tries: 2 }),
   timeoutMs = 4_000,
 }: DnsOptions = {}): ResolveHostname {
-  const resolveBothFamilies = async (hostname: string): Promise<readonly string[]> => {
-    const results: [v4: string[], v6: string[]] = [[], []];
-    const errors: unknown[] = [];
-    const addError = (error: unknown): number => errors.push(error);
+  return singleFlightByKey(async (hostname: string): Promise<readonly string[]> => {
+    const errors: NodeJS.ErrnoException[] = [];
+    const onError = (error: NodeJS.ErrnoException): void => void errors.push(error);
+    const results: string[][] = [];
     const queries = [
-      resolver.resolve4(hostname).then((addresses) => results[0].push(...addresses), addError),
-      resolver.resolve6(hostname).then((addresses) => results[1].push(...addresses), addError),
+      resolver.resolve4(hostname).then((addresses) => results.unshift(addresses), onError),
+      resolver.resolve6(hostname).then((addresses) => results.push(addresses), onError),
     ];
     await withTimeout(Promise.all(queries), timeoutMs);
     const addresses = results.flat();
     if (addresses.length > 0) return addresses;
-    const isMissing = errors.length === 2 && errors.every(isNotFound);
-    throw new DnsError(isMissing ? "not_found" : "no_answer", { cause: errors[0] });
-  };
-
-  return singleFlightByKey(resolveBothFamilies);
+    const isMissing = errors.length === 2 && errors.every(({ code = "" }) => NOT_FOUND.has(code));
+    throw new DnsError(isMissing ? "not_found" : "no_answer");
+  });
 }
 
 /** Returns a resolver that tries DNS, then the host's other sources (/etc/hosts, mDNS), for the operator's own receivers. */
-export function createLocalResolver(first: ResolveHostname = createDnsResolver()): ResolveHostname {
+export function createLocalResolver(): ResolveHostname {
+  const first = createDnsResolver();
   return async (hostname) => {
     try {
       return await first(hostname);
@@ -76,8 +66,4 @@ export function createLocalResolver(first: ResolveHostname = createDnsResolver()
       return results.map(({ address }) => address);
     }
   };
-}
-
-function isNotFound(error: unknown): boolean {
-  return error instanceof Error && "code" in error && NOT_FOUND.has(error.code);
 }

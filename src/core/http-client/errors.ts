@@ -19,7 +19,7 @@ export interface RequestFailure {
   message: string;
 }
 
-export interface FailureContext {
+interface FailureContext {
   /** Host and port from the URL. */
   host: string;
   secure: boolean;
@@ -44,95 +44,76 @@ const INVALID_RESPONSE = new Set(["UND_ERR_HEADERS_OVERFLOW", "UND_ERR_RES_CONTE
 const INVALID_MESSAGES = new Set(["bad response", "bad upgrade"]);
 
 export function classifyError(error: unknown, context: FailureContext): RequestFailure {
+  const { host } = context;
   const cause = firstCause(error instanceof ConnectError ? error.cause : error);
+  const code = cause.code ?? "";
   if (cause instanceof BlockedAddressError) return blockedUrl(cause.message);
   if (cause instanceof DnsError)
-    return {
-      class: "dns",
-      message: `The endpoint's URL ${cause.message}. Check its spelling and its DNS records.`,
-    };
-  return error instanceof ConnectError
-    ? classifyConnectError(cause, error.isReached, context)
-    : classifyResponseError(cause, context);
+    return failure("dns", `The endpoint's URL ${cause.message}. Check its spelling and its DNS records.`);
+  if (error instanceof ConnectError) return classifyConnectError(code, error.isReached, context);
+  const isInvalid = cause instanceof errors.HTTPParserError || INVALID_RESPONSE.has(code);
+  return isInvalid || INVALID_MESSAGES.has(cause.message)
+    ? failure(
+        "invalid_response",
+        `The response of ${host} is not valid HTTP/1.1, or its headers exceed 16 KiB.`,
+      )
+    : connectionReset(host);
+}
+
+function failure(failureClass: FailureClass, message: string): RequestFailure {
+  return { class: failureClass, message };
 }
 
 /** `problem`: a predicate, such as `must begin with https://`. */
 export function blockedUrl(problem: string): RequestFailure {
-  return { class: "blocked_address", message: `The endpoint's URL ${problem}.` };
+  return failure("blocked_address", `The endpoint's URL ${problem}.`);
 }
 
-/** The failure of an attempt that exceeded its total time limit. `hasResponseBegun`: headers or a part of them had arrived. */
+/** The failure of an attempt that exceeded its total time limit. `hasResponseBegun`: its headers had arrived. */
 export function timeoutFailure(limitMs: number, hasResponseBegun: boolean): RequestFailure {
   const event = hasResponseBegun ? "The response began but did not end" : "No response";
-  return {
-    class: "timeout",
-    message: `${event} within ${formatSeconds(limitMs)}. Answer with 2xx before doing the work.`,
-  };
-}
-
-function connectTimeoutFailure(
-  isReached: boolean,
-  { host, secure, connectTimeoutMs: limitMs }: FailureContext,
-): RequestFailure {
-  if (isReached && secure)
-    return {
-      class: "tls",
-      message: `${host} accepted the connection and did not answer the TLS handshake within ${formatSeconds(limitMs)}. Check that this port serves https.`,
-    };
-  return {
-    class: "connect_timeout",
-    message: `No connection to ${host} within ${formatSeconds(limitMs)}. Check that its firewall allows incoming connections.`,
-  };
+  return failure("timeout", `${event} within ${limitMs / 1000} s. Answer with 2xx before doing the work.`);
 }
 
 function classifyConnectError(
-  cause: NodeJS.ErrnoException,
+  code: string,
   isReached: boolean,
-  context: FailureContext,
+  { host, secure, connectTimeoutMs }: FailureContext,
 ): RequestFailure {
-  const { host, secure } = context;
-  const code = cause.code ?? "";
-  if (CONNECT_TIMEOUT.has(code)) return connectTimeoutFailure(isReached, context);
+  const limit = `${connectTimeoutMs / 1000} s`;
+  if (CONNECT_TIMEOUT.has(code))
+    return isReached && secure
+      ? failure(
+          "tls",
+          `${host} accepted the connection and did not answer the TLS handshake within ${limit}. Check that this port serves https.`,
+        )
+      : failure(
+          "connect_timeout",
+          `No connection to ${host} within ${limit}. Check that its firewall allows incoming connections.`,
+        );
   if (code === "ECONNREFUSED")
-    return {
-      class: "connect_refused",
-      message: `${host} refused the connection. Check that the receiver is running and its port is open.`,
-    };
+    return failure(
+      "connect_refused",
+      `${host} refused the connection. Check that the receiver is running and its port is open.`,
+    );
   if (UNREACHABLE.has(code))
-    return {
-      class: "connect_refused",
-      message: `${host} cannot be reached. Check its DNS records and firewall.`,
-    };
-  return secure ? tlsFailure(code, host) : connectionReset(host);
+    return failure("connect_refused", `${host} cannot be reached. Check its DNS records and firewall.`);
+  return secure ? failure("tls", tlsProblem(code, host)) : connectionReset(host);
 }
 
-function tlsFailure(code: string, host: string): RequestFailure {
+function tlsProblem(code: string, host: string): string {
   const certificate = CERTIFICATE_HINTS[code];
-  if (certificate) return { class: "tls", message: `The certificate of ${host} ${certificate}.` };
+  if (certificate) return `The certificate of ${host} ${certificate}.`;
   if (code === "ECONNRESET" || code === "EPIPE")
-    return { class: "tls", message: `${host} closed the connection during the TLS handshake.` };
-  return {
-    class: "tls",
-    message: `The TLS handshake with ${host} failed (${code || "no reason given"}). Check that this port serves https with TLS 1.2 or later.`,
-  };
-}
-
-function classifyResponseError(cause: NodeJS.ErrnoException, { host }: FailureContext): RequestFailure {
-  const code = cause.code ?? "";
-  const invalid = cause instanceof errors.HTTPParserError || INVALID_RESPONSE.has(code);
-  if (invalid || INVALID_MESSAGES.has(cause.message))
-    return {
-      class: "invalid_response",
-      message: `The response of ${host} is not valid HTTP/1.1, or its headers exceed 16 KiB.`,
-    };
-  return connectionReset(host);
+    return `${host} closed the connection during the TLS handshake.`;
+  return `The TLS handshake with ${host} failed (${code || "no reason given"}). Check that this port serves https with TLS 1.2 or later.`;
 }
 
 function connectionReset(host: string): RequestFailure {
-  return {
-    class: "reset",
-    message: `${host} closed the connection before its response was complete. Check whether the receiver stopped or restarted.`,
-  };
+  return failure(
+    "reset",
+    `${host} closed the connection before its response was complete. Check whether the receiver stopped or restarted.`,
+  );
 }
 
 /** undici rejects the request (for example a line break in a header), or we lack resources to connect. */
@@ -154,8 +135,4 @@ export function isClientError(error: Error): boolean {
 function firstCause(error: unknown): NodeJS.ErrnoException {
   if (error instanceof AggregateError && error.errors.length > 0) return firstCause(error.errors[0]);
   return error instanceof Error ? error : new Error(String(error));
-}
-
-function formatSeconds(ms: number): string {
-  return `${ms / 1000} s`;
 }

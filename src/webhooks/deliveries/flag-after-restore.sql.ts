@@ -1,7 +1,6 @@
 /** After a restore: marks pending deliveries, because they may have been sent after the backup was taken. */
 import type { Queryable } from "../../core/postgres/database.ts";
 import { raw, sql } from "../../core/postgres/sql.ts";
-import { WORKER_APPLICATION_NAME } from "./queue-stats.sql.ts";
 import { queryWithRetry } from "./discard-pending.sql.ts";
 
 /** Small, so that workers do not wait long for the locked rows. */
@@ -38,11 +37,4 @@ async function flagBatch(database: Queryable, after: string): Promise<string | n
   );
   // Deliveries created meanwhile sort last and need no mark.
   return batch?.count === BATCH_SIZE ? batch.last : null;
-}
-
-/** True if a worker is connected to this database. */
-export async function isWorkerRunning(database: Queryable): Promise<boolean> {
-  const workers = await database.query(sql`
-    select from pg_stat_activity where application_name = ${WORKER_APPLICATION_NAME} and datname = current_database()`);
-  return workers.length > 0;
 }

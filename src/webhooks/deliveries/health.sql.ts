@@ -3,9 +3,8 @@ import type { Queryable } from "../../core/postgres/database.ts";
 import { minUuidAt } from "../../core/ids.ts";
 import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import { HOUR_MS, toIsoTime } from "../../core/time.ts";
-import { tenantFilter } from "../tenant-scope.sql.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
-import { attemptColumns } from "./log-lookups.sql.ts";
+import { attemptColumns, tenantFilter } from "./log-lookups.sql.ts";
 import { FINISHED, forEndpoint, NEVER_ATTEMPTED, RETRYING } from "./queue-lanes.sql.ts";
 import { toAttemptView, type AttemptRow, type AttemptView } from "./view.ts";
 

@@ -1,16 +1,14 @@
 /** Look-ups of many deliveries, attempts and request bodies by id, for the delivery log. */
-import { type EventRow, toEventWire } from "../../events/api.ts";
+import { type EventAudience, type EventRow, toEventWire } from "../../events/api.ts";
 import type { Queryable } from "../../core/postgres/database.ts";
-import type { OrganizationType } from "../../core/principal.ts";
 import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
 import { toTypedId } from "../../core/ids.ts";
-import { tenantFilter } from "../tenant-scope.sql.ts";
 import { FINISHED, forEndpoint, RETRYING } from "./queue-lanes.sql.ts";
-import { buildTestEvent } from "./test-event.ts";
+import { buildPing } from "./ping.sql.ts";
 import {
   toAttemptView,
-  TEST_EVENT_TYPE,
+  PING_TYPE,
   toDeliveryView,
   type AttemptRow,
   type AttemptView,
@@ -18,6 +16,14 @@ import {
   type DeliveryRow,
   type DeliveryView,
 } from "./view.ts";
+
+/**
+ * SQL condition: the principal can access `endpoint`, a row of `webhook_endpoint`. Every statement on deliveries must include
+ * it; entity managers use the filter `endpointVisibility` of `WebhookEndpoint`.
+ */
+export function tenantFilter({ organizationId }: WebhookPrincipal): Sql {
+  return organizationId === null ? sql`true` : sql`endpoint.organization_id = ${organizationId}::uuid`;
+}
 
 /** The columns of a `DeliveryRow` that come from `webhook_delivery`. */
 export const deliveryColumns =
@@ -30,19 +36,32 @@ export const attemptColumns = raw(`id, delivery_id as "deliveryId", number, star
   duration_ms as "durationMs", outcome, http_status as "httpStatus", error, request_headers as "requestHeaders",
   response_headers as "responseHeaders", response_body as "responseBody"`);
 
-/** The deliveries with these ids (UUIDs) that the principal can see, in no particular order. */
+export interface DeliveryDetailRow extends DeliveryRow {
+  isEndpointDeleted: boolean;
+}
+
+/** The rows of the deliveries with these ids (UUIDs) that the principal can see, in no particular order. */
+export function findDeliveryRows(
+  database: Queryable,
+  principal: WebhookPrincipal,
+  ids: readonly string[],
+): Promise<DeliveryDetailRow[]> {
+  return database.query(sql`
+    select delivery.*, job.marking_number as "markingNumber", endpoint.deleted_at is not null as "isEndpointDeleted"
+    from (select ${deliveryColumns} from webhook_delivery where id = any(${ids}::uuid[])) delivery
+      join webhook_endpoint endpoint on endpoint.id = delivery."endpointId"
+      left join job on job.id = delivery."jobId"
+    where ${tenantFilter(principal)}`);
+}
+
+/** As `findDeliveryRows`, as the API shows them. */
 export async function findDeliveriesById(
   database: Queryable,
   principal: WebhookPrincipal,
   ids: readonly string[],
 ): Promise<DeliveryView[]> {
-  const rows = await database.query<DeliveryRow>(sql`
-    select delivery.*, job.marking_number as "markingNumber"
-    from (select ${deliveryColumns} from webhook_delivery where id = any(${ids}::uuid[])) delivery
-      join webhook_endpoint endpoint on endpoint.id = delivery."endpointId"
-      left join job on job.id = delivery."jobId"
-    where ${tenantFilter(principal)}`);
-  return rows.map(toDeliveryView);
+  const rows = await findDeliveryRows(database, principal, ids);
+  return rows.map(({ isEndpointDeleted: _isDeleted, ...row }) => toDeliveryView(row));
 }
 
 /** The attempts with these ids (UUIDs) that the principal can see, in no particular order. */
@@ -121,17 +140,13 @@ function toEndpointAttempt(row: AttemptRow): EndpointAttempt {
   return { ...toAttemptView(row), deliveryId: toTypedId("dlv", row.deliveryId) };
 }
 
-interface DeliveryContextRow {
+/** The event's columns are null for a ping and if the event no longer exists. */
+type RequestBodyRow = EventAudience & {
   delivery_id: string;
   event_id: string;
   endpoint_id: string;
   event_type: string;
-  organization_id: string;
-  organization_type: OrganizationType;
-}
-
-/** The event's columns are null for a test event and if the event no longer exists. */
-type RequestBodyRow = DeliveryContextRow & (EventRow | { [Name in keyof EventRow]: null });
+} & (EventRow | { [Name in keyof EventRow]: null });
 
 /** The exact bodies by delivery id (UUID). Invisible deliveries and those without an event are missing. */
 export async function requestBodiesOf(
@@ -141,7 +156,7 @@ export async function requestBodiesOf(
 ): Promise<Map<string, string>> {
   const rows = await database.query<RequestBodyRow>(sql`
     select delivery.id as delivery_id, delivery.event_id, delivery.endpoint_id, delivery.event_type,
-      endpoint.organization_id, organization.type as organization_type,
+      endpoint.organization_id as "organizationId", organization.type as "organizationType",
       event.id, event.type, event.sequence, event.actor_type, event.actor_id, event.request_id, event.occurred_at,
       event.changes, event.job
     from webhook_delivery delivery
@@ -151,17 +166,9 @@ export async function requestBodiesOf(
     where delivery.id = any(${deliveryIds}::uuid[]) and ${tenantFilter(principal)}`);
   const bodies = new Map<string, string>();
   for (const row of rows) {
-    const body = toRequestBody(row);
-    if (body !== null) bodies.set(row.delivery_id, body);
+    const isPing = row.event_type === PING_TYPE;
+    const body = isPing ? buildPing(row.event_id, row.endpoint_id) : row.id && toEventWire(row, row);
+    if (body) bodies.set(row.delivery_id, JSON.stringify(body));
   }
   return bodies;
-}
-
-function toRequestBody(row: RequestBodyRow): string | null {
-  if (row.event_type === TEST_EVENT_TYPE)
-    return JSON.stringify(buildTestEvent(row.event_id, row.endpoint_id));
-  if (row.id === null) return null;
-  return JSON.stringify(
-    toEventWire(row, { organizationId: row.organization_id, organizationType: row.organization_type }),
-  );
 }

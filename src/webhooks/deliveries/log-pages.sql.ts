@@ -7,8 +7,13 @@ import { AppError, badRequest } from "../../core/errors.ts";
 import { minUuidAt, fromTypedId } from "../../core/ids.ts";
 import { join, raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
-import { tenantFilter } from "../tenant-scope.sql.ts";
-import { attemptsByDelivery, deliveryColumns, requestBodiesOf } from "./log-lookups.sql.ts";
+import {
+  attemptsByDelivery,
+  deliveryColumns,
+  findDeliveriesById,
+  requestBodiesOf,
+  tenantFilter,
+} from "./log-lookups.sql.ts";
 import {
   type deliveryDetailView,
   toDeliveryView,
@@ -166,26 +171,6 @@ function positionSql({ before, replay }: DeliveryPosition): Sql[] {
   ];
 }
 
-export interface DeliveryDetailRow extends DeliveryRow {
-  isEndpointDeleted: boolean;
-}
-
-/** The visible deliveries with these typed ids, in no particular order. */
-export async function findDeliveryRows(
-  database: Queryable,
-  principal: WebhookPrincipal,
-  ids: readonly string[],
-): Promise<DeliveryDetailRow[]> {
-  const uuids = ids.flatMap((id) => fromTypedId("dlv", id) ?? []);
-  if (uuids.length === 0) return [];
-  return await database.query<DeliveryDetailRow>(sql`
-    select delivery.*, job.marking_number as "markingNumber", endpoint.deleted_at is not null as "isEndpointDeleted"
-    from (select ${deliveryColumns} from webhook_delivery where id = any(${uuids}::uuid[])) delivery
-      join webhook_endpoint endpoint on endpoint.id = delivery."endpointId"
-      left join job on job.id = delivery."jobId"
-    where ${tenantFilter(principal)}`);
-}
-
 export const noSuchDelivery = (): AppError =>
   new AppError("NotFoundException", "There is no such delivery", { resource: "deliveries" });
 
@@ -194,16 +179,12 @@ export async function getDelivery(
   principal: WebhookPrincipal,
   id: string,
 ): Promise<DeliveryDetail> {
-  const [found] = await findDeliveryRows(database, principal, [id]);
-  if (!found) throw noSuchDelivery();
-  const { isEndpointDeleted: _, ...row } = found;
-  const attempts = await attemptsByDelivery(database, principal, [row.id]);
-  const bodies = await requestBodiesOf(database, principal, [row.id]);
-  return {
-    ...toDeliveryView(row),
-    attempts: attempts.get(row.id) ?? [],
-    requestBody: bodies.get(row.id) ?? null,
-  };
+  const uuid = fromTypedId("dlv", id);
+  const [delivery] = uuid === null ? [] : await findDeliveriesById(database, principal, [uuid]);
+  if (uuid === null || !delivery) throw noSuchDelivery();
+  const attempts = await attemptsByDelivery(database, principal, [uuid]);
+  const bodies = await requestBodiesOf(database, principal, [uuid]);
+  return { ...delivery, attempts: attempts.get(uuid) ?? [], requestBody: bodies.get(uuid) ?? null };
 }
 
 /** The ids (UUIDs) of the matching endpoints, including deleted ones, whose log is kept. Throws NotFoundException. */

@@ -1,4 +1,4 @@
-/** The operations of the delivery log and of test events. */
+/** The operations of the delivery log and of pings. */
 import { z } from "zod";
 import { problemIn } from "../../core/errors.ts";
 import { exampleEvents } from "../../events/api.ts";
@@ -227,7 +227,7 @@ Returns 409 if the delivery is in flight, is a test event, or its endpoint was d
   run: ({ deliveries }: Services, principal, { id }, { tx }) => deliveries.replay(principal, id, { tx }),
 });
 
-const sendTestEvent = restOperation({
+const sendPing = restOperation({
   ...change,
   name: "sendTestEvent",
   rest: { method: "post", path: "/webhook-endpoints/{id}/test", status: 201 },
@@ -256,7 +256,7 @@ Returns 429 while 5 test events of the organization are in flight, and 409 if th
     ownErrors: ownLimit("5 test events of the organization are in flight", "test events", 5),
   },
   run: ({ deliveries }: Services, principal, { id }, { external }) =>
-    external(() => deliveries.sendTest(principal, id)),
+    external(() => deliveries.ping(principal, id)),
 });
 
 const replayDeliveries = restOperation({
@@ -344,5 +344,5 @@ means that nothing was replayed.`,
   },
 });
 
-export const endpointDeliveryOperations = [sendTestEvent, listAttempts, replayDeliveries];
+export const endpointDeliveryOperations = [sendPing, listAttempts, replayDeliveries];
 export const deliveryOperations = [listDeliveries, getDelivery, replayDelivery];

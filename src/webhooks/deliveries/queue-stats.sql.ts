@@ -34,14 +34,6 @@ export async function endpointsWithDueRetries(database: Queryable): Promise<stri
   return rows.length === 0 ? null : rows.flatMap((row) => row.endpoint_id ?? []);
 }
 
-/** Deleted endpoints that still have pending deliveries, from events that were recorded during the deletion. */
-export async function deletedEndpointsWithPending(database: Queryable): Promise<string[]> {
-  const rows = await database.query<{ id: string }>(sql`
-    select id from webhook_endpoint
-    where deleted_at is not null and id in ((${endpointsWithPending(NEVER_ATTEMPTED)}) union (${endpointsWithPending(RETRYING)}))`);
-  return rows.map(({ id }) => id);
-}
-
 /** SQL condition on a pending `webhook_delivery`: not in flight, and its endpoint is paused, disabled, suspended or deleted. */
 export const onHoldSql = sql`(lease_token is null or due_at <= clock_timestamp()) and not exists (
   select from webhook_endpoint endpoint join organization on organization.id = endpoint.organization_id
@@ -117,10 +109,10 @@ async function countOnHold(database: Queryable): Promise<number> {
 /** The application name of the workers' LISTEN connections, by which workers are counted. */
 export const WORKER_APPLICATION_NAME = "waymark worker";
 
-/** The number of running workers, including this one. */
+/** The number of running workers. */
 export async function countWorkers(database: Queryable): Promise<number> {
   const [row] = await database.query<{ workers: number }>(sql`
     select count(*)::int as workers from pg_stat_activity
     where application_name = ${WORKER_APPLICATION_NAME} and datname = current_database()`);
-  return Math.max(1, row?.workers ?? 1);
+  return row?.workers ?? 0;
 }

@@ -8,8 +8,8 @@ import { WebhookEndpoint } from "../endpoints/entity.ts";
 import type { LoadedEndpoint } from "../endpoints/view.ts";
 import { recordEndpointChange, type EndpointChangeRecorder } from "../endpoints/record-change.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
-import { findDeliveriesById } from "./log-lookups.sql.ts";
-import { findDeliveryRows, noSuchDelivery } from "./log-pages.sql.ts";
+import { findDeliveriesById, findDeliveryRows } from "./log-lookups.sql.ts";
+import { noSuchDelivery } from "./log-pages.sql.ts";
 import type { ReplayLimit } from "./replay-limit.ts";
 import { inFlightRefusal, replayByIds, type ReplayDeps, replayRefusal } from "./replay.sql.ts";
 import type { DeliveryView } from "./view.ts";
@@ -32,7 +32,8 @@ export async function replaySelected(
   ids: readonly string[],
 ): Promise<SelectedReplay[]> {
   const database = deps.tx ?? deps.database;
-  const rows = await findDeliveryRows(database, principal, ids);
+  const uuids = ids.flatMap((id) => fromTypedId("dlv", id) ?? []);
+  const rows = await findDeliveryRows(database, principal, uuids);
   const refusals = new Map(rows.map((row) => [row.id, replayRefusal(row)]));
   const accepted = rows.filter(({ id }) => refusals.get(id) === null);
   const endpoints: LoadedEndpoint[] = await forPrincipal(database.em(), principal).find(

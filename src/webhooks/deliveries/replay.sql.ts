@@ -12,7 +12,8 @@ import type { InTransaction, Transaction } from "../../core/postgres/transaction
 import { lockForTransaction } from "../../core/postgres/transaction-lock.ts";
 import { HOUR_MS, DAY_MS } from "../../core/time.ts";
 import { RETRYING, FINISHED, NEVER_ATTEMPTED, forEndpoint } from "./queue-lanes.sql.ts";
-import { deliveryCursor, type DeliveryDetailRow } from "./log-pages.sql.ts";
+import type { DeliveryDetailRow } from "./log-lookups.sql.ts";
+import { deliveryCursor } from "./log-pages.sql.ts";
 import { currentUuid, queryWithRetry } from "./discard-pending.sql.ts";
 import type { ReserveReplays } from "./replay-limit.ts";
 

@@ -5,8 +5,8 @@ import { minUuidAt } from "../../core/ids.ts";
 import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
 import { DAY_MS } from "../../core/time.ts";
 import { NEVER_ATTEMPTED, forEndpoint } from "./queue-lanes.sql.ts";
-import { deletedEndpointsWithPending, onHoldSql } from "./queue-stats.sql.ts";
-import { discardPending, queryWithRetry } from "./discard-pending.sql.ts";
+import { onHoldSql } from "./queue-stats.sql.ts";
+import { queryWithRetry } from "./discard-pending.sql.ts";
 import { dropExpiredPartitions, ensurePartitions } from "./weekly-partitions.sql.ts";
 
 const BATCH_SIZE = 5_000;
@@ -22,8 +22,7 @@ export interface DeliveryPurgeResult {
 
 /**
  * Deletes deliveries on hold that are older than `retentionDays` or beyond `MAX_ON_HOLD`, drops expired partitions, creates
- * new ones, discards pending deliveries of deleted endpoints, and deletes endpoints that the log has forgotten. Deliveries that
- * are still retried are never deleted.
+ * new ones, and deletes endpoints that the log has forgotten. Deliveries that are still retried are never deleted.
  */
 export async function purgeExpiredDeliveries(
   database: Queryable,
@@ -41,15 +40,8 @@ export async function purgeExpiredDeliveries(
     );
   const dropped = await dropExpiredPartitions(database, nowMs, retentionDays);
   await ensurePartitions(database, nowMs, retentionDays);
-  await discardForDeletedEndpoints(database);
   await deleteForgottenEndpoints(database);
   return { deleted, dropped };
-}
-
-/** Discards deliveries that were created while their endpoint was being deleted. */
-async function discardForDeletedEndpoints(database: Queryable): Promise<void> {
-  for (const endpointId of await deletedEndpointsWithPending(database))
-    await discardPending(database, { endpointId, endpointIs: "deleted" });
 }
 
 /** Deletes the rows of deleted endpoints without deliveries. After a day, no transaction can still create one. */

@@ -1,4 +1,4 @@
-/** Reads and replays deliveries, sends test events and purges the log. */
+/** Reads and replays deliveries, sends pings and purges the log. */
 import { FEED_DAYS } from "../../events/api.ts";
 import { markingNumberValue } from "../../jobs/api.ts";
 import { partnerIdOf } from "../../organizations/api.ts";
@@ -17,11 +17,7 @@ import type { Queryable } from "../../core/postgres/database.ts";
 import type { InTransaction } from "../../core/postgres/transaction.ts";
 import { DAY_MS } from "../../core/time.ts";
 import { getEndpoint } from "../endpoints/find.ts";
-import {
-  recordEndpointChange,
-  type EndpointChange,
-  type EndpointChangeRecorder,
-} from "../endpoints/record-change.ts";
+import { recordEndpointChange, type EndpointChangeRecorder } from "../endpoints/record-change.ts";
 import type { WebhookPrincipal } from "../webhook-principal.ts";
 import { endpointHealth, type EndpointHealth } from "./health.sql.ts";
 import { newestAttempts } from "./log-lookups.sql.ts";
@@ -36,11 +32,10 @@ import { ReplayLimit } from "./replay-limit.ts";
 import { replaySelected, type SelectedReplay } from "./replay-selected.ts";
 import { type ReplayDeps, replayFailed, replayMissing, type ReplayResult } from "./replay.sql.ts";
 import { purgeExpiredDeliveries, type DeliveryPurgeResult } from "./retention.sql.ts";
-import { sendTestEvent, type TestEventDeps } from "./test-event.ts";
+import { sendPing, type PingDeps } from "./ping.sql.ts";
 import type { DeliveryView, EndpointAttempt } from "./view.ts";
 
-export interface DeliveryServiceDeps
-  extends ReplayDeps, Omit<TestEventDeps, "database">, EndpointChangeRecorder {
+export interface DeliveryServiceDeps extends ReplayDeps, Omit<PingDeps, "database">, EndpointChangeRecorder {
   clock: Clock;
   retentionDays: number;
   /** Rate at which replays of one partner may create deliveries. Default: `defaultReplayRate`. */
@@ -61,14 +56,14 @@ export interface ReplaySelection extends TimeRange {
   readonly which: "failed" | "missing";
 }
 
-/** Test events in flight per partner and process, because a receiver can take 15 s to respond. */
-const MAX_TEST_EVENTS = 5;
+/** Pings in flight per partner and process, because a receiver can take 15 s to respond. */
+const MAX_PINGS = 5;
 const MAX_PAGE_SIZE = 200;
 
 /** Ids are typed. Throws NotFoundException for what does not exist or belongs to another organisation. */
 export class DeliveryService {
   readonly #deps: DeliveryServiceDeps;
-  readonly #testEvents = new InFlightLimit({ max: MAX_TEST_EVENTS, noun: "test events", retryAfterS: 5 });
+  readonly #pings = new InFlightLimit({ max: MAX_PINGS, noun: "test events", retryAfterS: 5 });
   readonly #replays: ReplayLimit;
 
   constructor(deps: DeliveryServiceDeps) {
@@ -148,8 +143,9 @@ export class DeliveryService {
       return replayMissing(deps, { ...request, organizationId, organizationType, eventTypes });
     });
     const { replayed } = result;
-    if (replayed > 0)
-      await this.#recordReplay(principal, endpoint, { tx, details: { which, since, until, replayed } });
+    const details = { which, since, until, replayed };
+    const change = { action: "endpoint.replayed", endpoint, details } as const;
+    if (replayed > 0) await recordEndpointChange(this.#deps, tx ?? this.#deps.database, principal, change);
     return result;
   }
 
@@ -162,23 +158,14 @@ export class DeliveryService {
     return endpointHealth(database, principal, { endpointIds, nowMs: this.#deps.clock.now() });
   }
 
-  #recordReplay(
-    principal: WebhookPrincipal,
-    endpoint: EndpointChange["endpoint"],
-    { tx, details }: InTransaction & Required<Pick<EndpointChange, "details">>,
-  ): Promise<void> {
-    const change = { action: "endpoint.replayed", endpoint, details } as const;
-    return recordEndpointChange(this.#deps, tx ?? this.#deps.database, principal, change);
-  }
-
   /**
-   * Sends a test event and waits for the response, at any status of the endpoint. Throws TooManyRequestsException if five test
-   * events of the partner are in flight, ConflictException if the endpoint's secrets cannot be read.
+   * Sends a ping and waits for the response, at any status of the endpoint. Throws TooManyRequestsException if five pings of
+   * the partner are in flight, ConflictException if the endpoint's secrets cannot be read.
    */
-  async sendTest(principal: WebhookPrincipal, endpointId: string): Promise<DeliveryDetail> {
+  async ping(principal: WebhookPrincipal, endpointId: string): Promise<DeliveryDetail> {
     const endpoint = await getEndpoint(this.#deps.database, principal, endpointId);
-    const deliveryId = await this.#testEvents.run(partnerIdOf(endpoint.organization), () =>
-      sendTestEvent(this.#deps, endpoint),
+    const deliveryId = await this.#pings.run(partnerIdOf(endpoint.organization), () =>
+      sendPing(this.#deps, endpoint),
     );
     return await this.get(principal, deliveryId);
   }

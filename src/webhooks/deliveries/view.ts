@@ -18,8 +18,8 @@ export const httpClasses = ["http_2xx", "http_3xx", "http_4xx", "http_5xx", "no_
 export type HttpClass = (typeof httpClasses)[number];
 const deliveryOrigins = ["event", "replay", "test"] as const;
 
-export const TEST_EVENT_TYPE = "webhook.test";
-export const webhookEventTypes = [...eventTypes, TEST_EVENT_TYPE] as const;
+export const PING_TYPE = "webhook.test";
+export const webhookEventTypes = [...eventTypes, PING_TYPE] as const;
 
 const exampleTime = "2026-11-21T09:15:42.318Z";
 const outcome = (description: string) => text(description, "http_500");

@@ -4,9 +4,18 @@
  * of the next wake-up. Any number of workers can run in parallel.
  */
 import { setTimeout as pause } from "node:timers/promises";
+import type { Registry } from "prom-client";
+import { IDLE, startIntervalTask } from "../../core/concurrency/interval-task.ts";
 import type { Database } from "../../core/postgres/database.ts";
 import { isDataError } from "../../core/postgres/errors.ts";
+import { listenToChannel } from "../../core/postgres/notify.ts";
 import type { SecretBox } from "../../core/secret-box.ts";
+import {
+  countWorkers,
+  endpointsWithDueRetries,
+  readQueueStats,
+  WORKER_APPLICATION_NAME,
+} from "../deliveries/queue-stats.sql.ts";
 import type { AlertNotifier } from "../endpoints/alerts.ts";
 import { applyStateChanges } from "./change-endpoint-state.sql.ts";
 import { claimDue, type ClaimResult, recordFinished } from "./claim-due-and-record-attempts.sql.ts";
@@ -17,6 +26,7 @@ import {
   type SendBudgets,
 } from "./endpoint-states.ts";
 import type { FinishedDelivery, Lease } from "./lease.ts";
+import { createDeliveryMetrics } from "./metrics.ts";
 import { mergeStateChanges, type EndpointStateChange, type Resolution } from "./retry-or-disable.ts";
 import { type DeliveryDeps, InFlightDeliveries } from "./sign-and-send.ts";
 import { untilAborted } from "../../core/concurrency/timeout.ts";
@@ -283,4 +293,68 @@ function servedInFull(leases: readonly Lease[]): Set<string> {
       leased.get(endpointId) === endpoint.sendBudget ? [endpointId] : [],
     ),
   );
+}
+
+/** PostgreSQL channel that wakes the dispatchers. The payload has the ids (UUIDs) of endpoints whose retries are due. */
+export const DELIVERIES_CHANNEL = "waymark_deliveries";
+
+export interface WebhookWorkerDeps extends Omit<DispatcherDeps, "metrics"> {
+  /** URL for the LISTEN connection. */
+  databaseUrl: string;
+  registry: Registry;
+}
+
+export interface WebhookWorker extends AsyncDisposable {
+  /** Checks the endpoint for due retries and probes. */
+  enqueueDue(endpointId: string): void;
+  /** Finds all endpoints with due deliveries, in case a wake-up was lost. */
+  sweep(): Promise<void>;
+  /** A message if a delivery has been due and nothing was sent for 60 s; otherwise null. */
+  problem(): string | null;
+}
+
+const WATCH_INTERVAL_MS = 5_000;
+const STUCK_AFTER_S = 60;
+
+/** Starts delivering. The log's partitions must exist. Disposing waits for deliveries in flight and records them. */
+export async function startWebhookWorker(deps: WebhookWorkerDeps): Promise<WebhookWorker> {
+  const { database, databaseUrl, clock, logger, registry } = deps;
+  const metrics = createDeliveryMetrics(registry, () => dispatcher.deliveries.size);
+  const dispatcher = new Dispatcher({ ...deps, metrics });
+  let oldestDueAgeS = 0;
+  const listener = listenToChannel({
+    url: databaseUrl,
+    channel: DELIVERIES_CHANNEL,
+    applicationName: WORKER_APPLICATION_NAME,
+    logger,
+    onNotification: (payload) => dispatcher.enqueueDue(payload === "" ? [] : payload.split(",")),
+  });
+  // Not a scheduled task, because it must also work while the scheduler does not.
+  const watch = startIntervalTask("watch deliveries", WATCH_INTERVAL_MS, logger, async () => {
+    dispatcher.endpoints.setWorkerCount(await countWorkers(database));
+    const { oldestDueAgeS: ageS, onHold } = await readQueueStats(database);
+    oldestDueAgeS = ageS;
+    metrics.oldestDueAge.set(ageS);
+    metrics.onHold.set(onHold);
+    return ageS === 0 && dispatcher.deliveries.size === 0 ? IDLE : undefined;
+  });
+
+  return {
+    enqueueDue: (endpointId) => dispatcher.enqueueDue([endpointId]),
+    async sweep() {
+      const due = await endpointsWithDueRetries(database);
+      if (due !== null) dispatcher.enqueueDue(due);
+    },
+    problem() {
+      const idleS =
+        (clock.elapsed() - (dispatcher.deliveries.lastFinishedMs ?? Number.NEGATIVE_INFINITY)) / 1000;
+      if (oldestDueAgeS < STUCK_AFTER_S || idleS < STUCK_AFTER_S) return null;
+      return `a delivery has been due for ${Math.round(oldestDueAgeS)} s and nothing is being sent`;
+    },
+    async [Symbol.asyncDispose]() {
+      await listener[Symbol.asyncDispose]();
+      await watch[Symbol.asyncDispose]();
+      await dispatcher[Symbol.asyncDispose]();
+    },
+  };
 }

@@ -10,8 +10,7 @@ import { TokenBucket } from "../../core/concurrency/token-bucket.ts";
 import { MINUTE_MS } from "../../core/time.ts";
 import { WebhookEndpoint } from "../endpoints/entity.ts";
 import type { RetryPolicies, RetryPolicy } from "../retry-policy.ts";
-import { activeSecrets, openHeaders, openSecret } from "../signing/secrets.ts";
-import { signingKey } from "../signing/signature.ts";
+import { activeSecrets, openHeaders, openSecret, signingKey } from "../signing/secrets.ts";
 import { CircuitWindow } from "./retry-or-disable.ts";
 
 export interface EndpointState {

@@ -19,16 +19,14 @@ export interface Lease {
   event: EventRow | null;
   /** The event's `traceparent`; null if its request was not traced. */
   traceParent: string | null;
-  endpoint: LeasedEndpoint;
-}
-
-/** The endpoint's state at the time of the claim. */
-export interface LeasedEndpoint {
-  version: number;
-  circuitStep: number | null;
-  isFailing: boolean;
-  /** The maximum number of deliveries that the claim could lease for the endpoint. */
-  sendBudget: number;
+  /** The endpoint's state at the time of the claim. */
+  endpoint: {
+    version: number;
+    circuitStep: number | null;
+    isFailing: boolean;
+    /** The maximum number of deliveries that the claim could lease for the endpoint. */
+    sendBudget: number;
+  };
 }
 
 /** `delivered` for any 2xx status, `http_NNN` for every other one, or the class of the connection failure. */
@@ -68,14 +66,6 @@ export interface AttemptResult {
   responseBody: string | null;
 }
 
-/** An attempt as stored in the log. */
-export interface AttemptRecord extends AttemptResult {
-  id: string;
-  deliveryId: string;
-  /** Counted from 1. */
-  number: number;
-}
-
 /** The result of a leased delivery. `pending`: it is due again after `delayMs`. */
 export interface FinishedDelivery {
   id: string;
@@ -83,6 +73,6 @@ export interface FinishedDelivery {
   status: "pending" | "delivered" | "failed";
   delayMs: number;
   outcome: DeliveryOutcome;
-  /** Null if nothing was sent. */
-  attempt: AttemptRecord | null;
+  /** As stored in the log, with a `number` from 1; null if nothing was sent. */
+  attempt: (AttemptResult & { id: string; deliveryId: string; number: number }) | null;
 }

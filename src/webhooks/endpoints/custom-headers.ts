@@ -91,22 +91,7 @@ export function toHeaderList(headers: Readonly<Record<string, string>>): CustomH
   return Object.entries(headers).map(([name, value]) => ({ name, value }));
 }
 
-/** Returns a list of headers by name. Throws BadRequestException for a name that is given twice. */
+/** Of a name that is given twice, the last value counts. */
 export function headersByName(headers: readonly CustomHeader[]): Record<string, string> {
-  const names = new Set<string>();
-  const repeated = headers.flatMap(({ name }, index) => {
-    const isRepeated = names.has(name);
-    names.add(name);
-    return isRepeated ? [index] : [];
-  });
-  if (repeated.length > 0)
-    throw badRequest(
-      repeated.map((index) => ({
-        location: "body",
-        field: `headers[${index}].name`,
-        code: "repeated",
-        message: "is given twice",
-      })),
-    );
   return Object.fromEntries(headers.map(({ name, value }) => [name, value]));
 }

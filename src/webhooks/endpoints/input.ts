@@ -46,6 +46,10 @@ const headers = z
       .meta({ id: "WebhookHeaderInput", description: "A custom header." }),
     mustBe("a list of headers"),
   )
+  .refine((list) => new Set(list.map(({ name }) => name)).size === list.length, {
+    error: "must contain each name once",
+    params: { code: "repeated" },
+  })
   .meta({ maxItems: MAX_HEADERS, description: "Custom headers, sent with every request" });
 const maxInFlight = wholeNumber(
   IN_FLIGHT_LIMITS,

@@ -18,14 +18,12 @@ export interface EndpointSettings {
   perSecond?: number | undefined;
 }
 
-export interface ValidatedSettings {
-  url?: string;
-  description?: string;
+/** Without absent settings. */
+export type ValidatedSettings = {
+  [Name in keyof Omit<EndpointSettings, "eventTypes">]: NonNullable<EndpointSettings[Name]>;
+} & {
   eventTypes?: EventType[] | null;
-  headers?: Record<string, string>;
-  maxInFlight?: number;
-  perSecond?: number;
-}
+};
 
 const problem = problemIn("body");
 
@@ -37,36 +35,20 @@ export async function validateSettings(
   settings: EndpointSettings,
   checkUrl: AddressGuard["checkUrl"],
 ): Promise<ValidatedSettings> {
-  const problems: Problem[] = [];
-  const validated: ValidatedSettings = {};
-  const { url, description, headers, maxInFlight, perSecond } = settings;
-  if (description !== undefined) {
-    validated.description = description;
-    problems.push(...descriptionProblems(description));
-  }
-  if (settings.eventTypes !== undefined) {
-    validated.eventTypes = settings.eventTypes && ([...new Set(settings.eventTypes)] as EventType[]);
-    problems.push(...eventTypeProblems(settings.eventTypes));
-  }
-  if (headers !== undefined) {
-    validated.headers = { ...headers };
-    problems.push(...headerProblems(headers));
-  }
-  if (maxInFlight !== undefined) {
-    validated.maxInFlight = maxInFlight;
-    problems.push(...limitProblems("max_in_flight", maxInFlight, IN_FLIGHT_LIMITS));
-  }
-  if (perSecond !== undefined) {
-    validated.perSecond = perSecond;
-    problems.push(...limitProblems("per_second", perSecond, RATE_LIMITS));
-  }
-  if (url !== undefined) {
-    const verdict = await checkUrl(url);
-    if (verdict.allowed) validated.url = verdict.url;
-    else problems.unshift(problem("url", verdict.problem, verdict.message));
-  }
-  if (problems.length > 0) throw badRequest(problems);
-  return validated;
+  const { url, description = "", eventTypes: types = null, headers = {}, maxInFlight, perSecond } = settings;
+  const verdict = url === undefined ? { allowed: true as const, url } : await checkUrl(url);
+  const problems = [
+    ...(verdict.allowed ? [] : [problem("url", verdict.problem, verdict.message)]),
+    ...descriptionProblems(description),
+    ...eventTypeProblems(types),
+    ...headerProblems(headers),
+    ...limitProblems("max_in_flight", maxInFlight, IN_FLIGHT_LIMITS),
+    ...limitProblems("per_second", perSecond, RATE_LIMITS),
+  ];
+  if (!verdict.allowed || problems.length > 0) throw badRequest(problems);
+  const validated = { ...settings, url: verdict.url, ...(types && { eventTypes: [...new Set(types)] }) };
+  const given = Object.entries(validated).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as ValidatedSettings;
 }
 
 function descriptionProblems(text: string): Problem[] {
@@ -84,12 +66,11 @@ function eventTypeProblems(types: readonly string[] | null): Problem[] {
   const unknown = types.entries().filter(([, type]) => !(eventTypes as readonly string[]).includes(type));
   const problems = unknown.take(MAX_PROBLEMS).map(([index, type]) => {
     const nearest = suggestClosest(type, eventTypes);
-    const advice = nearest === null ? `must be one of ${eventTypes.join(", ")}` : `must be "${nearest}"`;
-    return problem(
-      `event_types[${index}]`,
-      "invalid_value",
-      nearest === null ? advice : `${advice}, or another of the known types`,
-    );
+    const advice =
+      nearest === null
+        ? `must be one of ${eventTypes.join(", ")}`
+        : `must be "${nearest}", or another of the known types`;
+    return problem(`event_types[${index}]`, "invalid_value", advice);
   });
   return problems.toArray();
 }
@@ -111,7 +92,12 @@ function headerProblems(headers: Readonly<Record<string, string>>): Problem[] {
   return problems;
 }
 
-function limitProblems(field: string, value: number, { min, max }: { min: number; max: number }): Problem[] {
+function limitProblems(
+  field: string,
+  value: number | undefined,
+  { min, max }: { min: number; max: number },
+): Problem[] {
+  if (value === undefined) return [];
   if (Number.isInteger(value) && value >= min && value <= max) return [];
   return [problem(field, "invalid_value", `must be a whole number from ${min} to ${max}`)];
 }

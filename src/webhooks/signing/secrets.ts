@@ -1,9 +1,22 @@
-/** Encrypts and decrypts the signing secrets and custom headers of endpoints. */
+/** Creates, encrypts and decrypts the signing secrets of endpoints, and encrypts and decrypts their custom headers. */
+import { createSecretKey, randomBytes, type KeyObject } from "node:crypto";
 import { toTypedId } from "../../core/ids.ts";
 import { canOpen, type SecretBox } from "../../core/secret-box.ts";
 import { DAY_MS } from "../../core/time.ts";
 import type { SealedSecret } from "../endpoints/entity.ts";
-import { newSecret } from "./signature.ts";
+
+const PREFIX = "whsec_";
+
+/** Creates a secret: `whsec_` and the base64 of 32 random bytes. */
+export function newSecret(): string {
+  return PREFIX + randomBytes(32).toString("base64");
+}
+
+/** Decodes a secret, with or without its prefix, to a key object. Signing with it takes a quarter of the time. */
+export function signingKey(secret: string): KeyObject {
+  const encoded = secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret;
+  return createSecretKey(Buffer.from(encoded, "base64"));
+}
 
 /** The encryption context, which ties a sealed value to its endpoint. */
 export const sealContext = (endpointId: string): string => `webhook_endpoint:${endpointId}`;

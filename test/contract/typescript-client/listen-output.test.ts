@@ -1,7 +1,7 @@
 /** What `listen` prints comes from jobs, and a terminal runs some characters as commands. */
 import { expect, it } from "vitest";
 import { forward } from "../../../clients/typescript/src/listen/forward.ts";
-import { newSecret } from "../../../src/webhooks/signing/signature.ts";
+import { newSecret } from "../../../src/webhooks/signing/secrets.ts";
 import { startTestReceiver } from "../../support/webhooks/receiver.ts";
 
 it("prints control characters of a Marking Number by their code points", async () => {

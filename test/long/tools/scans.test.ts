@@ -9,7 +9,7 @@ import { findShippedPackages } from "../../../scripts/shipped-packages.ts";
 import { evaluateAudit } from "../../../scripts/audit-dependencies.ts";
 import { findSecrets, applyExceptions } from "../../../scripts/scan-secrets.ts";
 import { generateKey } from "../../../src/api-keys/format.ts";
-import { newSecret } from "../../../src/webhooks/signing/signature.ts";
+import { newSecret } from "../../../src/webhooks/signing/secrets.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 

@@ -64,7 +64,7 @@ describe("data sealed with a lost secret", () => {
     expect(await endpoints.get(owner, endpoint.id)).toMatchObject({
       problem: expect.stringMatching(/^The custom headers .* Set them again\./),
     });
-    await expect(deliveries.sendTest(owner, endpoint.id)).rejects.toMatchObject({
+    await expect(deliveries.ping(owner, endpoint.id)).rejects.toMatchObject({
       code: "ConflictException",
       message: expect.stringMatching(/^The custom headers .* Set them again\./),
     });

@@ -147,7 +147,7 @@ describe("a host name, resolved by a real DNS server,", () => {
     expect(dns.questions).toHaveLength(2);
 
     receiver.dropConnections();
-    await expect.poll(() => http.pool.stats.open).toBe(0);
+    await expect.poll(() => receiver.connections.open).toBe(0);
     expect(await post(url)).toMatchObject({ kind: "failure", class: "dns" });
     expect(receiver.received).toHaveLength(2);
   });

@@ -210,7 +210,7 @@ describe("an organisation", () => {
       () => deliveries.list(contractor, { filter: { endpointId: whose.endpoint }, limit: 5 }),
       () => deliveries.replayMany(contractor, whose.endpoint, { which: "failed" }),
       () => deliveries.replayMany(contractor, whose.endpoint, { which: "missing" }),
-      () => deliveries.sendTest(contractor, whose.endpoint),
+      () => deliveries.ping(contractor, whose.endpoint),
     ];
     const another = await answersTo(attempts({ delivery: delivery!.id, endpoint: id }));
     const unknown = { delivery: toTypedId("dlv", newUuid()), endpoint: toTypedId("whe", newUuid()) };
@@ -258,7 +258,7 @@ describe("a test event", () => {
       headers: { "X-Token": "s3cr3t" },
     });
     await services.endpoints.pause(agent, endpoint.id);
-    const { attempts, requestBody, ...delivery } = await services.deliveries.sendTest(agent, endpoint.id);
+    const { attempts, requestBody, ...delivery } = await services.deliveries.ping(agent, endpoint.id);
     const received = await receiver.next();
     expect(received.headers).toMatchObject({ "x-token": "s3cr3t", "webhook-id": delivery.eventId });
     expect(isSigned(secret, received)).toBe(true);
@@ -289,11 +289,11 @@ describe("a test event", () => {
     await using receiver = await startTestReceiver({ respond: () => ({ status: 410 }) });
     const agent = await services.createOrganization("agent");
     const { endpoint } = await services.endpoints.create(agent, { url: receiver.url });
-    const gone = await services.deliveries.sendTest(agent, endpoint.id);
+    const gone = await services.deliveries.ping(agent, endpoint.id);
     expect(gone).toMatchObject({ status: "failed", outcome: "http_410" });
     expect(gone.attempts[0]?.error).toMatch(/^The receiver returned 410 Gone\. This was a test/);
     const { endpoint: closed } = await services.endpoints.create(agent, { url: UNREACHABLE_URL });
-    const refused = await services.deliveries.sendTest(agent, closed.id);
+    const refused = await services.deliveries.ping(agent, closed.id);
     expect(refused).toMatchObject({ status: "failed", outcome: "connect_refused" });
     expect(refused.attempts).toMatchObject([
       { httpStatus: null, error: expect.any(String), responseBody: null },

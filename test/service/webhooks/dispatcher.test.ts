@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { INITIAL_WINDOW } from "../../../src/webhooks/dispatcher/endpoint-states.ts";
-import { newSecret } from "../../../src/webhooks/signing/signature.ts";
+import { newSecret } from "../../../src/webhooks/signing/secrets.ts";
 import { waitUntilFeedIsComplete } from "../../support/app/feed-client.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { startTestReceiver, type TestReceiver } from "../../support/webhooks/receiver.ts";

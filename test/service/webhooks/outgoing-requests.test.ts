@@ -332,56 +332,14 @@ describe("connections", () => {
     expect(receiver.connections.opened).toBe(1);
     await Promise.all(times(8).map(() => post(http, receiver.url)));
     expect(receiver.connections.opened).toBeLessThanOrEqual(8);
-    expect(http.pool.stats).toEqual({
-      origins: 1,
-      open: receiver.connections.open,
-      idle: receiver.connections.open,
-    });
   });
 
-  it("are limited per origin, and the timeout starts when a connection is free", async () => {
-    await using receiver = await startTestReceiver();
-    const replies: (() => void)[] = [];
-    receiver.respond = () => new Promise((resolve) => replies.push(() => resolve({})));
-    const http = httpWith({ maxPerOrigin: 2 });
-    stopTime();
-    const posted = times(10).map(() => post(http, receiver.url));
-    for (let sent = 2; sent <= posted.length; sent += 2) {
-      await receiver.waitFor(sent);
-      vi.advanceTimersByTime(http.limits.totalMs - 1_000);
-      for (const reply of replies.splice(0)) reply();
-    }
-    const results = await Promise.all(posted);
-    vi.useRealTimers();
-    expect(results.map(({ kind }) => kind)).toEqual(posted.map(() => "response"));
-    expect(receiver.connections.opened).toBe(2);
-  });
-
-  it("are replaced for waiting requests if one breaks", async () => {
-    const tcp = await startTcpReceiver((socket) => socket.once("data", () => socket.destroy()));
-    opened.push(tcp);
-    const http = httpWith({ maxPerOrigin: 1 });
-    const results = await Promise.all(times(5).map(() => post(http, tcp.url)));
-    expect(results).toEqual(times(5).map(() => expect.objectContaining({ class: "reset" })));
-    await expect.poll(() => http.pool.stats).toEqual({ origins: 0, open: 0, idle: 0 });
-  });
-
-  it("that are idle are closed, and origins without connections are removed", async () => {
+  it("that are idle are closed", async () => {
     const tcp = await startTcpReceiver(respondWith(() => OK));
     opened.push(tcp);
     const http = httpWith({ keepAliveMs: 50 });
     await post(http, tcp.url);
-    await expect.poll(() => http.pool.stats).toEqual({ origins: 0, open: 0, idle: 0 });
     await expect.poll(() => tcp.connections.every(({ closed }) => closed)).toBe(true);
-  });
-
-  it("that are idle are limited over all origins; the least recently used are closed first", async () => {
-    const receivers = await Promise.all(times(6).map(() => startTestReceiver()));
-    opened.push(...receivers);
-    const http = httpWith({ maxIdle: 3 });
-    for (const { url } of receivers) await post(http, url);
-    expect(http.pool.stats).toEqual({ origins: 3, open: 3, idle: 3 });
-    await expect.poll(() => receivers.map(({ connections }) => connections.open)).toEqual([0, 0, 0, 1, 1, 1]);
   });
 
   it("that the server closes with its response are not reused", async () => {

@@ -39,7 +39,7 @@ it("discards those that are pending, and has an error for each that can't be rep
   await services.database.query(sql`
     update webhook_delivery set lease_token = ${newUuid()}, due_at = now() + interval '30 s'
     where id = ${fromTypedId("dlv", inFlight?.id ?? "")}`);
-  const test = await services.deliveries.sendTest(agent, id);
+  const test = await services.deliveries.ping(agent, id);
   const foreign = await createAgentWithFailed(services, 1);
   const ids = [pending?.id, inFlight?.id, test.id, foreign.ids[0], toTypedId("dlv", newUuid()), "none"];
   const results = await services.deliveries.replaySelected(agent, ids as string[]);

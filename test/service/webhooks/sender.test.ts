@@ -4,7 +4,7 @@ import { AddressGuard } from "../../../src/core/http-client/address-guard.ts";
 import { HttpClient } from "../../../src/core/http-client/client.ts";
 import type { AttemptResult } from "../../../src/webhooks/dispatcher/lease.ts";
 import { Sender } from "../../../src/webhooks/dispatcher/sign-and-send.ts";
-import { newSecret } from "../../../src/webhooks/signing/signature.ts";
+import { newSecret } from "../../../src/webhooks/signing/secrets.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import {
   startTestReceiver,

@@ -7,7 +7,7 @@ import { createLogger } from "../../../src/core/logger.ts";
 import { HttpClient } from "../../../src/core/http-client/client.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { Sender } from "../../../src/webhooks/dispatcher/sign-and-send.ts";
-import { startWebhookWorker } from "../../../src/webhooks/dispatcher/worker.ts";
+import { startWebhookWorker } from "../../../src/webhooks/dispatcher/dispatcher.ts";
 import { retryPolicies } from "../../../src/webhooks/retry-policy.ts";
 import { createFakeClock, HOUR_MS, MINUTE_MS } from "../../support/fake-clock.ts";
 import { testSecretBox } from "../../support/test-secret.ts";

@@ -32,7 +32,7 @@ import { bodies, periods, replays } from "./guide-facts.ts";
 
 const drainDelayMs = toConfig(readEnv({ NODE_ENV: "production" })).http.shutdownDrainDelayMs;
 const stopMs = valueOf("api/server/server#STOP_TIMEOUT_MS");
-const stuck = duration(valueOf("webhooks/dispatcher/worker#STUCK_AFTER_S") * SECOND_MS);
+const stuck = duration(valueOf("webhooks/dispatcher/dispatcher#STUCK_AFTER_S") * SECOND_MS);
 const graceSeconds = numberIn("docker-compose.yml", /stop_grace_period: (\d+)s/);
 /** Of better-auth. */
 const recoveryCodes = count(10);

@@ -20,7 +20,7 @@ import {
 } from "../../../src/core/principal.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
 import { EndpointService } from "../../../src/webhooks/endpoints/service.ts";
-import { DELIVERIES_CHANNEL } from "../../../src/webhooks/dispatcher/worker.ts";
+import { DELIVERIES_CHANNEL } from "../../../src/webhooks/dispatcher/dispatcher.ts";
 import { testSecretBox } from "../test-secret.ts";
 import { startServerProcess, type ServerProcess } from "../processes/server-process.ts";
 import { createTestDatabase } from "../database/test-database.ts";

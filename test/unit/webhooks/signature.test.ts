@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { newSecret, sign } from "../../../src/webhooks/signing/signature.ts";
+import { sign } from "../../../src/webhooks/dispatcher/sign-and-send.ts";
+import { newSecret } from "../../../src/webhooks/signing/secrets.ts";
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const message = {
@@ -20,13 +21,6 @@ describe("sign", () => {
     const other = newSecret();
     expect(sign([secret, other], message)).toBe(`${signature} ${sign([other], message)}`);
     expect(sign([], message)).toBe("");
-  });
-
-  it("signs bytes like the same text", () => {
-    const body = '{"town":"Tromsø 🚚"}';
-    expect(sign([secret], { ...message, body: Buffer.from(body) })).toBe(
-      sign([secret], { ...message, body }),
-    );
   });
 
   it("is accepted by the package standardwebhooks for any body", () => {

@@ -9,7 +9,7 @@ import {
   type EventType,
   eventTypes,
 } from "../../../events/api.ts";
-import { TEST_EVENT_TYPE, type TestEventWire } from "../../../webhooks/api.ts";
+import { PING_TYPE, type PingWire } from "../../../webhooks/api.ts";
 import { dateTime, extensibleEnum, idSchema } from "../../../operations/schemas.ts";
 
 const headers = z.object({
@@ -61,7 +61,7 @@ const DELIVERY_NOTE = `Delivery is at least once. Duplicates have the same \`web
 \`GET /v1/events\` returns the same bodies, to catch up.`;
 
 /** A test event; it contains no job. */
-const exampleTestEvent: TestEventWire = {
+const examplePing: PingWire = {
   id: "evt_01KAJR5M7Q2X8D4FW6ZB9TC3NH",
   type: "webhook.test",
   api_version: API_VERSION,
@@ -74,23 +74,21 @@ const exampleTestEvent: TestEventWire = {
 
 const testEventSchema = z
   .object({
-    id: idSchema("evt", "Event ID, as in `webhook-id`", exampleTestEvent.id),
+    id: idSchema("evt", "Event ID, as in `webhook-id`", examplePing.id),
     type: z
-      .literal(TEST_EVENT_TYPE)
-      .meta({ type: "string", description: `Always \`${TEST_EVENT_TYPE}\``, examples: [TEST_EVENT_TYPE] }),
+      .literal(PING_TYPE)
+      .meta({ type: "string", description: `Always \`${PING_TYPE}\``, examples: [PING_TYPE] }),
     api_version: apiVersionSchema,
-    timestamp: dateTime("Time at which the test was requested", exampleTestEvent.timestamp),
+    timestamp: dateTime("Time at which the test was requested", examplePing.timestamp),
     data: z.object({
-      message: z
-        .string()
-        .meta({ description: "Message for people", examples: [exampleTestEvent.data.message] }),
-      endpoint_id: idSchema("whe", "Endpoint under test", exampleTestEvent.data.endpoint_id),
+      message: z.string().meta({ description: "Message for people", examples: [examplePing.data.message] }),
+      endpoint_id: idSchema("whe", "Endpoint under test", examplePing.data.endpoint_id),
     }),
   })
   .meta({
     id: "WebhookTestEvent",
     description: "The event sent when the owner of an endpoint tests it.",
-  }) satisfies z.ZodType<TestEventWire>;
+  }) satisfies z.ZodType<PingWire>;
 
 const responses = {
   "2XX": {
@@ -142,12 +140,12 @@ export const webhooks: readonly RouteConfig[] = [
       example: exampleEvents[type],
     }),
   ),
-  webhook(TEST_EVENT_TYPE, {
+  webhook(PING_TYPE, {
     summary: "An endpoint is tested",
     description:
       "Sent once when the owner of the endpoint requests a test, regardless of the endpoint's event types. It is not " +
       "retried, and a 410 response does not disable the endpoint.",
     schema: testEventSchema,
-    example: exampleTestEvent,
+    example: examplePing,
   }),
 ];
