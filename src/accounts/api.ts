@@ -2,6 +2,7 @@
 export { accountEmail, parseOrThrow, userNameField } from "./fields.ts";
 export type { ClientInfo } from "./auth/client-info.ts";
 export { TWO_FACTOR_COOKIE } from "./auth/cookies.ts";
+export { usersWithUnreadableSecret } from "./auth/secret.ts";
 export { UserCredential, UserTwoFactor } from "./credential.entity.ts";
 export { EmailToken } from "./email-token.entity.ts";
 export { Invitation } from "./invitations/entity.ts";
@@ -36,5 +37,4 @@ export { SsoConnection } from "./sso/entity.ts";
 export { SuspensionService } from "./suspension.service.ts";
 export type { TimeZoneService } from "./time-zone.service.ts";
 export { resetTwoFactor } from "./two-factor/reset.ts";
-export { canDecryptLatestSecret, usersWithUnreadableSecret } from "./two-factor/unreadable-secrets.sql.ts";
 export { UserService } from "./user.service.ts";

@@ -21,7 +21,6 @@ import { SessionVerifier } from "./sessions/verifier.ts";
 import { SuspensionService } from "./suspension.service.ts";
 import { SsoService } from "./sso/service.ts";
 import { TimeZoneService } from "./time-zone.service.ts";
-import { TwoFactorDiagnostics } from "./two-factor/diagnostics.ts";
 import { UserService } from "./user.service.ts";
 
 export type AccountServices = ReturnType<typeof createAccountServices>;
@@ -60,11 +59,10 @@ function createContext(deps: AccountDeps): AccountContext {
 function createAccountServices(context: AccountContext) {
   const passwords = new PasswordService(context);
   const auth = createBetterAuth(context);
-  const diagnostics = new TwoFactorDiagnostics(context);
   return {
     users: new UserService(context),
     /** Answers the routes of better-auth. */
-    handleAuth: (call: AuthCall) => handleAuthRequest({ ...context, auth, diagnostics }, call),
+    handleAuth: (call: AuthCall) => handleAuthRequest({ ...context, auth }, call),
     hasPasskeys: ({ user }: SessionPrincipal) => hasPasskeys(context.database, user.id),
     passwords,
     sso: context.sso,

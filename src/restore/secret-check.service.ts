@@ -1,7 +1,7 @@
 /** Checks at the start that WAYMARK_SECRET is the one that the database's secrets are encrypted with. */
 import { randomBytes } from "node:crypto";
 import { NO_SOURCE, recordAuditEvent } from "../audit/api.ts";
-import { canDecryptLatestSecret, usersWithUnreadableSecret } from "../accounts/api.ts";
+import { usersWithUnreadableSecret } from "../accounts/api.ts";
 import { latestSealedBody } from "../mail/api.ts";
 import type { Database, Reader } from "../core/postgres/database.ts";
 import { StartupError } from "../core/errors.ts";
@@ -43,7 +43,7 @@ export async function hasSealedData(on: Reader): Promise<boolean> {
 /** For a database without a stored check: true if the newest encrypted value can be decrypted, or there is none. */
 async function canOpenLatest(on: Reader, secretBox: SecretBox): Promise<boolean> {
   const sealed = (await latestSealedSecret(on)) ?? (await latestSealedBody(on));
-  return sealed ? canOpen(secretBox, sealed) : ((await canDecryptLatestSecret(on, secretBox)) ?? true);
+  return sealed ? canOpen(secretBox, sealed) : (await usersWithUnreadableSecret(on, secretBox)).length === 0;
 }
 
 async function storedCheck(on: Reader): Promise<SealedValue | null> {

@@ -6,7 +6,6 @@ import { AppError, invariant } from "../../core/errors.ts";
 import type { Reader } from "../../core/postgres/database.ts";
 import type { OAuthProvider } from "better-auth/oauth2";
 import type { User } from "../../organizations/api.ts";
-import type { TwoFactorDiagnostics } from "../two-factor/diagnostics.ts";
 import type { UserPasskey } from "../passkeys/entity.ts";
 import type { SessionPrincipal } from "../sessions/session-principal.ts";
 import type { Claims, IdentityProvider, SsoError } from "../sso/provider.ts";
@@ -80,13 +79,12 @@ export function signedInUser(): SessionPrincipal {
 interface AuthHandler {
   readonly database: Pick<Reader, "em">;
   readonly auth: { handler: (request: Request) => Promise<Response> };
-  readonly diagnostics: TwoFactorDiagnostics;
   readonly publicUrl: string | null;
 }
 
 /** Returns the library's response. Throws AppErrors of the hooks. */
 export async function handleAuthRequest(
-  { auth, database, diagnostics, publicUrl }: AuthHandler,
+  { auth, database, publicUrl }: AuthHandler,
   call: AuthCall,
 ): Promise<Response> {
   const { method, origin, path, body, client, principal } = call;
@@ -115,11 +113,7 @@ export async function handleAuthRequest(
     passkey: null,
     failure: null,
   };
-  try {
-    return await current.run(state, () => auth.handler(request));
-  } catch (error) {
-    throw state.user ? await diagnostics.explain(error, state.user.id) : error;
-  }
+  return await current.run(state, () => auth.handler(request));
 }
 
 /** Throws BadRequestException for lists in lists that `JSON.parse` accepts and `JSON.stringify` doesn't. */
