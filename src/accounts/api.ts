@@ -1,6 +1,6 @@
 /** The exports of this feature: other features and the adapters import only from here. */
 export { accountEmail, parseOrThrow, userNameField } from "./fields.ts";
-export type { ClientInfo } from "./auth/client-info.ts";
+export type { ClientInfo } from "./auth/auth-request.ts";
 export { TWO_FACTOR_COOKIE } from "./auth/cookies.ts";
 export { usersWithUnreadableSecret } from "./auth/secret.ts";
 export { UserCredential, UserTwoFactor } from "./credential.entity.ts";
@@ -10,10 +10,10 @@ export { inviteOperator } from "./invitations/operator-invitation.ts";
 export { type InvitationService, MAX_PENDING_INVITATIONS } from "./invitations/service.ts";
 export { countMembersByOrganization, type MemberService } from "./members/service.ts";
 export { UserPasskey } from "./passkeys/entity.ts";
-export { issueRecoveryLink } from "./passwords/recovery.ts";
 export { createPasswordHasher } from "./passwords/hasher.ts";
 export type { PasswordService } from "./passwords/service.ts";
 export { purgeAccountData } from "./purge.ts";
+export { issueRecoveryLink, resetTwoFactor } from "./recovery.ts";
 export { AccountRequest, AccountRequestNote } from "./requests/entity.ts";
 export {
   accountRequestCursor,
@@ -36,5 +36,4 @@ export type { SsoService } from "./sso/service.ts";
 export { SsoConnection } from "./sso/entity.ts";
 export { SuspensionService } from "./suspension.service.ts";
 export type { TimeZoneService } from "./time-zone.service.ts";
-export { resetTwoFactor } from "./two-factor/reset.ts";
 export { UserService } from "./user.service.ts";

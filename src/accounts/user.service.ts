@@ -1,11 +1,12 @@
 /** Creates and renames users, checks their passwords and revokes their sessions. */
 import { randomUUID } from "node:crypto";
 import { type EntityManager, UniqueConstraintViolationException } from "@mikro-orm/postgresql";
+import { recordAuditEvent } from "../audit/api.ts";
 import type { Reader } from "../core/postgres/database.ts";
 import { AppError } from "../core/errors.ts";
 import { newUuid } from "../core/ids.ts";
 import { Organization, User, type UserRole } from "../organizations/api.ts";
-import { recordUserEvent, type ClientInfo } from "./auth/client-info.ts";
+import type { ClientInfo } from "./auth/auth-request.ts";
 import type { AccountContext } from "./context.ts";
 import { PASSWORD_PROVIDER, UserCredential } from "./credential.entity.ts";
 import { accountEmail, parseOrThrow } from "./fields.ts";
@@ -60,7 +61,7 @@ export class UserService {
       if (!account) throw new AppError("UnauthorizedException", "The account no longer exists");
       em.assign(account, { name, updatedAt: new Date() });
       const details = { from: user.name, to: name };
-      await recordUserEvent(tx, principal, client, { action: "user.renamed", details });
+      await recordAuditEvent(tx, { ...principal, ...client, action: "user.renamed", details });
     });
   }
 }

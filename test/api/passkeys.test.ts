@@ -1,6 +1,6 @@
 /** Passkeys: adding, signing in, confirming one's identity, and what the server refuses. */
 import { describe, expect, it } from "vitest";
-import { resetTwoFactor } from "../../src/accounts/two-factor/reset.ts";
+import { resetTwoFactor } from "../../src/accounts/recovery.ts";
 import { NO_SOURCE } from "../../src/audit/api.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 import { systemActor } from "../../src/core/principal.ts";

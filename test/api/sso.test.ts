@@ -1,6 +1,6 @@
 /** Single sign-on with OpenID Connect: of operators (OIDC_ISSUER) and of organisations. */
 import { describe, expect, it } from "vitest";
-import { issueRecoveryLink } from "../../src/accounts/passwords/recovery.ts";
+import { issueRecoveryLink } from "../../src/accounts/recovery.ts";
 import { cliAuditContext } from "../../src/cli/context.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { toTypedId } from "../../src/core/ids.ts";

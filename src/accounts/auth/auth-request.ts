@@ -2,14 +2,16 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { GenericEndpointContext } from "better-auth";
 import type { EntityManager } from "@mikro-orm/postgresql";
+import { recordAuditEvent } from "../../audit/api.ts";
 import { AppError, invariant } from "../../core/errors.ts";
 import type { Reader } from "../../core/postgres/database.ts";
+import { systemActor } from "../../core/principal.ts";
 import type { OAuthProvider } from "better-auth/oauth2";
 import type { User } from "../../organizations/api.ts";
+import type { AccountContext } from "../context.ts";
 import type { UserPasskey } from "../passkeys/entity.ts";
 import type { SessionPrincipal } from "../sessions/session-principal.ts";
 import type { Claims, IdentityProvider, SsoError } from "../sso/provider.ts";
-import type { ClientInfo } from "./client-info.ts";
 import { SESSION_COOKIE, withoutCookie } from "./cookies.ts";
 import type { ThrottleAttempt } from "./throttle.ts";
 
@@ -17,6 +19,14 @@ export const AUTH_PATH = "/auth";
 /** Passes the client's IP address to the library. We always set it, so clients can't forge it. */
 export const CLIENT_IP_HEADER = "x-waymark-client-ip";
 const MAX_USER_AGENT_LENGTH = 300;
+
+/** The HTTP client's details that account services need. */
+export interface ClientInfo {
+  readonly cookie: string | undefined;
+  readonly ipAddress: string;
+  readonly userAgent: string | undefined;
+  readonly requestId: string;
+}
 
 export interface AuthCall {
   readonly method: string;
@@ -74,6 +84,27 @@ export function signedInUser(): SessionPrincipal {
   const { principal } = authRequest();
   invariant(principal, "the route needs a session");
   return principal;
+}
+
+/** Records an action of the signed-in user on their own account. `on`: the transaction of the change, if there is one. */
+export async function recordOwnEvent(
+  on: Reader,
+  action: string,
+  details?: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await recordAuditEvent(on, { ...signedInUser(), ...authRequest().client, action, details });
+}
+
+/** Records a failed sign-in to an existing account in the background, so that it takes no longer to answer than an unknown one. */
+export function recordFailedSignIn(
+  { backgroundQueue, database }: Pick<AccountContext, "backgroundQueue" | "database">,
+  { email, organization }: User,
+  details: Readonly<Record<string, unknown>>,
+): void {
+  const organizationId = organization?.id ?? null;
+  const failed = { action: "session.sign_in_failed", actor: systemActor, organizationId, subject: email };
+  const event = { ...authRequest().client, ...failed, details };
+  backgroundQueue.run("record a failed sign-in", async () => void (await recordAuditEvent(database, event)));
 }
 
 interface AuthHandler {

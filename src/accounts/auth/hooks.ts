@@ -1,6 +1,7 @@
 /** What Waymark adds to better-auth's endpoints: limits of attempts, suspension, audit entries, mails and its own messages. */
 import type { BetterAuthPlugin, GenericEndpointContext } from "better-auth";
 import { APIError, createAuthMiddleware, isAPIError } from "better-auth/api";
+import { recordAuditEvent } from "../../audit/api.ts";
 import { networkOf } from "../../core/network.ts";
 import { User } from "../../organizations/api.ts";
 import type { AccountContext } from "../context.ts";
@@ -11,8 +12,7 @@ import { passkeySchema } from "../passkeys/plugin.ts";
 import { SSO_CALLBACK, SSO_START, SsoHooks } from "../sso/hooks.ts";
 import { isActive, PASSKEY_SESSION, UserSession } from "../sessions/entity.ts";
 import { accountHooks } from "./account-hooks.ts";
-import { authRequest, type EndpointHooks } from "./auth-request.ts";
-import { recordFailedSignIn, recordUserEvent } from "./client-info.ts";
+import { authRequest, type EndpointHooks, recordFailedSignIn } from "./auth-request.ts";
 import { cookieAttributes, readSignedCookie, SESSION_COOKIE, TWO_FACTOR_COOKIE } from "./cookies.ts";
 import { KnownBrowsers } from "./known-browser.ts";
 import {
@@ -240,12 +240,13 @@ class SignInHooks {
     if (!newSession) return;
     const ended = isConfirmed ? newSession.session.token : token;
     if (ended !== null) await em.nativeDelete(UserSession, { token: ended });
-    const principal = {
+    await recordAuditEvent(em, {
+      ...client,
+      action: isConfirmed ? "session.reauthenticated" : "session.opened",
       actor: { type: "user", id: user.id },
       organizationId: user.organization?.id ?? null,
-    } as const;
-    const action = isConfirmed ? "session.reauthenticated" : "session.opened";
-    await recordUserEvent(em, principal, client, { action, details: signInDetails(endpoint.path) });
+      details: signInDetails(endpoint.path),
+    });
     metrics.signInAttempts.inc({ outcome: "success" });
     const { name, value, maxAge } = this.#knownBrowsers.issue(user);
     await endpoint.setSignedCookie(name, value, this.#knownBrowsers.key, { ...cookieAttributes, maxAge });
@@ -256,13 +257,12 @@ class SignInHooks {
     const { metrics } = this.#context;
     const { path } = endpoint;
     const step = signInSteps[path];
-    const { client, user } = authRequest();
+    const { user } = authRequest();
     if (step === undefined || (statusCode !== 401 && body?.code !== "AUTHENTICATION_FAILED")) return;
     metrics.signInAttempts.inc({ outcome: failedOutcomes[step] });
     // Only e-mail addresses of existing accounts: users sometimes type their password into that field.
     if (!user || !isSignIn(path)) return;
-    const details = { step, ...(step === "passkey" && refusedPasskey(endpoint)) };
-    recordFailedSignIn(this.#context, user, client, details);
+    recordFailedSignIn(this.#context, user, { step, ...(step === "passkey" && refusedPasskey(endpoint)) });
   }
 
   #findUser(where: { email: string } | { id: string }): Promise<User | null> {

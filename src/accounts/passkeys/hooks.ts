@@ -7,8 +7,7 @@ import { requireFreshAuthentication } from "../../core/fresh-authentication.ts";
 import type { Reader } from "../../core/postgres/database.ts";
 import type { Transaction } from "../../core/postgres/transaction.ts";
 import { User } from "../../organizations/api.ts";
-import { authRequest, type EndpointHooks, signedInUser } from "../auth/auth-request.ts";
-import { recordUserEvent } from "../auth/client-info.ts";
+import { authRequest, type EndpointHooks, recordOwnEvent, signedInUser } from "../auth/auth-request.ts";
 import type { AccountContext } from "../context.ts";
 import { parseOrThrow, passkeyNameField } from "../fields.ts";
 import { FORGOTTEN_PASSWORD_PATH, passkeyChangedMail } from "../passwords/mails.ts";
@@ -126,12 +125,9 @@ async function recordChange(
   tx: Transaction,
   { name, isAdded }: { name: string; isAdded: boolean },
 ): Promise<void> {
-  const { client } = authRequest();
-  const principal = signedInUser();
-  const action = isAdded ? "passkey.added" : "passkey.removed";
-  await recordUserEvent(tx, principal, client, { action, details: { passkey: name } });
+  await recordOwnEvent(tx, isAdded ? "passkey.added" : "passkey.removed", { passkey: name });
   const url = pageUrl(FORGOTTEN_PASSWORD_PATH);
-  await mails.enqueue(tx, passkeyChangedMail(principal.user.email, { name, isAdded, url }));
+  await mails.enqueue(tx, passkeyChangedMail(signedInUser().user.email, { name, isAdded, url }));
 }
 
 const tooManyPasskeys = () =>

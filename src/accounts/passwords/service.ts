@@ -6,7 +6,7 @@ import { newUuid } from "../../core/ids.ts";
 import { systemActor } from "../../core/principal.ts";
 import { recordAuditEvent } from "../../audit/api.ts";
 import { User } from "../../organizations/api.ts";
-import { recordUserEvent, type ClientInfo } from "../auth/client-info.ts";
+import type { ClientInfo } from "../auth/auth-request.ts";
 import { formAttempts } from "../auth/throttle.ts";
 import type { AccountContext } from "../context.ts";
 import { PASSWORD_PROVIDER, UserCredential } from "../credential.entity.ts";
@@ -56,7 +56,7 @@ export class PasswordService {
       // The credential is locked by now: a concurrent change of the password has already deleted the session.
       if ((await tx.em().count(UserSession, { id: sessionId })) === 0) throw notSignedInError();
       const details = { sessions_ended: sessionsEnded };
-      await recordUserEvent(tx, principal, client, { action: "password.changed", details });
+      await recordAuditEvent(tx, { ...principal, ...client, action: "password.changed", details });
     });
   }
 
@@ -85,12 +85,13 @@ export class PasswordService {
       await consumeEmailToken(tx, this.#context, link);
       const user = await tx.em().findOne(User, { id });
       if (!user) throw invalidEmailToken();
-      const details = { sessions_ended: await this.#replace(tx, { id, email, hash }) };
-      const principal = {
+      await recordAuditEvent(tx, {
+        ...client,
+        action: "password.reset",
         actor: { type: "user", id },
         organizationId: user.organization?.id ?? null,
-      } as const;
-      await recordUserEvent(tx, principal, client, { action: "password.reset", details });
+        details: { sessions_ended: await this.#replace(tx, { id, email, hash }) },
+      });
     });
   }
 
@@ -114,7 +115,7 @@ export class PasswordService {
     return await revokeSessions(tx, id, { id: exceptSessionId });
   }
 
-  async #sendResetLink(email: string, { ipAddress, requestId }: ClientInfo): Promise<void> {
+  async #sendResetLink(email: string, client: ClientInfo): Promise<void> {
     const { database, mails, sso, throttle } = this.#context;
     const user = await database.em().findOne(User, { email });
     // With SSO_ONLY the password would not sign them in.
@@ -126,12 +127,11 @@ export class PasswordService {
       const { url } = await issueEmailLink(tx, this.#context, subject);
       await mails.enqueue(tx, passwordResetMail(email, url));
       await recordAuditEvent(tx, {
+        ...client,
         action: "password.forgotten",
         actor: systemActor,
         organizationId: user.organization?.id ?? null,
         subject: email,
-        ipAddress,
-        requestId,
       });
     });
   }

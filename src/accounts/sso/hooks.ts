@@ -7,8 +7,7 @@ import { z } from "zod";
 import { AppError, isUnavailable, unavailable } from "../../core/errors.ts";
 import { pathPrefix } from "../../core/public-url.ts";
 import { User } from "../../organizations/api.ts";
-import { authRequest } from "../auth/auth-request.ts";
-import { recordFailedSignIn } from "../auth/client-info.ts";
+import { authRequest, recordFailedSignIn } from "../auth/auth-request.ts";
 import type { AccountContext } from "../context.ts";
 import { UserCredential } from "../credential.entity.ts";
 import { normalizeEmail, parseOrThrow, userNameField } from "../fields.ts";
@@ -139,16 +138,12 @@ export class SsoHooks {
   /** Sends the browser to the sign-in page with one of our codes, after a callback without a new session. */
   refuse(endpoint: Endpoint, location: string): Error {
     const { metrics, publicUrl } = this.#context;
-    const { client, failure, idp, user } = authRequest();
+    const { failure, idp, user } = authRequest();
     const given = URL.parse(location, "http://here.invalid")?.searchParams.get("error") ?? "";
     const code = failure ?? errors[given] ?? "sso_failed";
     metrics.signInAttempts.inc({ outcome: code });
-    if (user && idp)
-      recordFailedSignIn(this.#context, user, client, {
-        step: "single_sign_on",
-        reason: code,
-        issuer: idp.issuer,
-      });
+    const details = { step: "single_sign_on", reason: code, issuer: idp?.issuer };
+    if (user) recordFailedSignIn(this.#context, user, details);
     return endpoint.redirect(`${pathPrefix(publicUrl)}/sign-in?error=${code}`);
   }
 
