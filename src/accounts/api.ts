@@ -9,6 +9,7 @@ export { Invitation } from "./invitations/entity.ts";
 export { inviteOperator } from "./invitations/operator-invitation.ts";
 export { type InvitationService, MAX_PENDING_INVITATIONS } from "./invitations/service.ts";
 export { countMembersByOrganization, type MemberService } from "./members/service.ts";
+export { OrganizationChanges } from "./organization-changes.service.ts";
 export { UserPasskey } from "./passkeys/entity.ts";
 export { createPasswordHasher } from "./passwords/hasher.ts";
 export type { PasswordService } from "./passwords/service.ts";
@@ -34,6 +35,4 @@ export { scopesOf, type SessionPrincipal } from "./sessions/session-principal.ts
 export type { SessionVerifier } from "./sessions/verifier.ts";
 export type { SsoService } from "./sso/service.ts";
 export { SsoConnection } from "./sso/entity.ts";
-export { SuspensionService } from "./suspension.service.ts";
-export type { TimeZoneService } from "./time-zone.service.ts";
 export { UserService } from "./user.service.ts";

@@ -11,6 +11,7 @@ import { InvitationService } from "./invitations/service.ts";
 import { RegistrationService } from "./members/registration.service.ts";
 import { MemberService } from "./members/service.ts";
 import { hasPasskeys } from "./passkeys/hooks.ts";
+import { OrganizationChanges } from "./organization-changes.service.ts";
 import { createPasswordHasher } from "./passwords/hasher.ts";
 import { PasswordService } from "./passwords/service.ts";
 import { ReviewService } from "./requests/review.service.ts";
@@ -18,9 +19,7 @@ import { AccountRequestService } from "./requests/service.ts";
 import { SessionService } from "./sessions/service.ts";
 import type { SessionPrincipal } from "./sessions/session-principal.ts";
 import { SessionVerifier } from "./sessions/verifier.ts";
-import { SuspensionService } from "./suspension.service.ts";
 import { SsoService } from "./sso/service.ts";
-import { TimeZoneService } from "./time-zone.service.ts";
 import { UserService } from "./user.service.ts";
 
 export type AccountServices = ReturnType<typeof createAccountServices>;
@@ -81,7 +80,6 @@ function createMembershipServices(context: AccountContext) {
     invitations: new InvitationService(context),
     members: new MemberService(context),
     sso: context.sso,
-    suspensions: new SuspensionService(context),
-    timeZones: new TimeZoneService(context),
+    organizationChanges: new OrganizationChanges(context),
   };
 }

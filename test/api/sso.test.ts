@@ -253,7 +253,11 @@ describe("a refused sign-in", () => {
   it("is of a suspended organisation", async () => {
     const { member, organization } = await sso.connect();
     await sso.ssoSignIn(member);
-    await sso.shared.membership.suspensions.suspend(cliAuditContext, toTypedId("org", organization.id), null);
+    await sso.shared.membership.organizationChanges.suspend(
+      cliAuditContext,
+      toTypedId("org", organization.id),
+      null,
+    );
     expect((await sso.ssoSignIn(member)).location).toBe("/sign-in?error=sso_suspended");
   });
 

@@ -2,11 +2,10 @@
 import type {
   InvitationService,
   MemberService,
+  OrganizationChanges,
   ReviewService,
   SavedViewService,
   SsoService,
-  SuspensionService,
-  TimeZoneService,
 } from "../../accounts/api.ts";
 import type { ApiKeyService } from "../../api-keys/api.ts";
 import type { EventService, EventTail } from "../../events/api.ts";
@@ -32,8 +31,7 @@ export interface GraphqlServices {
   readonly invitations: InvitationService;
   readonly reviews: ReviewService;
   readonly sso: SsoService;
-  readonly suspensions: SuspensionService;
-  readonly timeZones: TimeZoneService;
+  readonly organizationChanges: OrganizationChanges;
   readonly views: SavedViewService;
   readonly mails: MailService;
   readonly notifications: NotificationService;
