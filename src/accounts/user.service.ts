@@ -66,6 +66,12 @@ export class UserService {
   }
 }
 
+/** Revokes the sessions of all users and makes all browsers unknown. Returns the number of sessions. */
+export async function revokeAllSessions(tx: Reader): Promise<number> {
+  await tx.em().nativeUpdate(User, {}, { epoch: randomUUID() });
+  return await tx.em().nativeDelete(UserSession, {});
+}
+
 /** `input`: an e-mail address. Throws BadRequestException if it is invalid, and NotFoundException if it has no account. */
 export async function userByEmail(em: EntityManager, input: string): Promise<User> {
   const email = parseOrThrow(accountEmail, input, "email");
