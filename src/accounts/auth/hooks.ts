@@ -274,17 +274,8 @@ class SignInHooks {
 const withEpoch = (verification: object) =>
   Promise.resolve({ data: { ...verification, epoch: authRequest().user?.epoch ?? null } });
 
-/** The provider's tokens, which nothing needs after the sign-in. */
-const tokens = [
-  "accessToken",
-  "refreshToken",
-  "idToken",
-  "accessTokenExpiresAt",
-  "refreshTokenExpiresAt",
-  "scope",
-];
-const withoutTokens = () =>
-  Promise.resolve({ data: Object.fromEntries(tokens.map((name) => [name, undefined])) });
+/** Nothing needs the provider's tokens after the sign-in. */
+const withoutTokens = () => Promise.resolve({ data: { accessToken: undefined, idToken: undefined } });
 
 const bodyOf = (body: unknown): Record<string, unknown> => (body ?? {}) as Record<string, unknown>;
 

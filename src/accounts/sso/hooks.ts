@@ -15,7 +15,6 @@ import { type EmailTokenLink, RegistrationService } from "../members/registratio
 import { DiscoveryError } from "./discovery.ts";
 import {
   accountIdOf,
-  callbackPath,
   type Claims,
   hasClaim,
   type IdentityProvider,
@@ -169,7 +168,7 @@ export class SsoHooks {
   }
 
   async #open(idp: IdentityProvider): Promise<void> {
-    const { sso, publicUrl, logger } = this.#context;
+    const { sso, logger } = this.#context;
     const request = authRequest();
     const discovery = sso.discoveryOf(idp);
     const fetchJson: typeof discovery.fetchJson = async (...call) => {
@@ -182,8 +181,7 @@ export class SsoHooks {
     };
     try {
       const metadata = await request.external(() => discovery.of(idp.issuer));
-      const redirectURI = `${publicUrl ?? request.origin}${callbackPath(idp.id)}`;
-      const provider = toOAuthProvider(idp, { discovery: { fetchJson }, metadata, redirectURI });
+      const provider = toOAuthProvider(idp, { fetchJson, metadata });
       const identify: typeof provider.getUserInfo = async (tokens) => {
         try {
           const identity = await provider.getUserInfo(tokens);
