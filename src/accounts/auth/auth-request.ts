@@ -12,7 +12,7 @@ import type { AccountContext } from "../context.ts";
 import type { UserPasskey } from "../passkeys/entity.ts";
 import type { SessionPrincipal } from "../sessions/session-principal.ts";
 import type { Claims, IdentityProvider, SsoError } from "../sso/provider.ts";
-import { SESSION_COOKIE, withoutCookie } from "./cookies.ts";
+import { SESSION_COOKIE } from "./cookies.ts";
 import type { ThrottleAttempt } from "./throttle.ts";
 
 export const AUTH_PATH = "/auth";
@@ -125,8 +125,9 @@ export async function handleAuthRequest(
   // Users recognise their sessions by it, so it must be printable.
   const printableUserAgent = userAgent?.replaceAll(/[^\x20-\x7e]/g, "").slice(0, MAX_USER_AGENT_LENGTH);
   if (printableUserAgent) headers.set("user-agent", printableUserAgent);
-  // The library would take a code for a change of the session that the browser had before.
-  if (cookie !== undefined) headers.set("cookie", principal ? cookie : withoutCookie(cookie, SESSION_COOKIE));
+  // Without its cookie, the library doesn't take a code for a change of the session that the browser had before.
+  if (cookie !== undefined)
+    headers.set("cookie", principal ? cookie : cookie.replaceAll(`${SESSION_COOKIE}=`, "hidden="));
   if (body !== undefined) headers.set("content-type", "application/json");
   const request = new Request(url, {
     method,

@@ -28,11 +28,3 @@ export function readSignedCookie(cookie: string | undefined, name: string, key: 
     ? signed
     : null;
 }
-
-/** Returns a Cookie header without the cookie. */
-export function withoutCookie(cookie: string, name: string): string {
-  return cookie
-    .split(";")
-    .filter((part) => !part.trim().startsWith(`${name}=`))
-    .join(";");
-}
