@@ -29,8 +29,13 @@ export { SavedView } from "./saved-view.entity.ts";
 export { SavedViewService } from "./saved-view.service.ts";
 export { type AccountServices, type MembershipServices, openAccounts } from "./services.ts";
 export { UserSession, UserVerification } from "./sessions/entity.ts";
-export { parseSessionMode, SESSION_MODE_HEADER, type SessionMode } from "./sessions/session-mode.ts";
-export { scopesOf, type SessionPrincipal } from "./sessions/session-principal.ts";
+export {
+  parseSessionMode,
+  scopesOf,
+  SESSION_MODE_HEADER,
+  type SessionMode,
+  type SessionPrincipal,
+} from "./sessions/session-principal.ts";
 export type { SessionVerifier } from "./sessions/verifier.ts";
 export type { SsoService } from "./sso/service.ts";
 export { SsoConnection } from "./sso/entity.ts";

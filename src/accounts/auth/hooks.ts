@@ -10,7 +10,7 @@ import { MAX_PASSWORD_LENGTH } from "../passwords/rules.ts";
 import { PASSKEY_SIGN_IN, passkeyHooks, refusedPasskey } from "../passkeys/hooks.ts";
 import { passkeySchema } from "../passkeys/plugin.ts";
 import { SSO_CALLBACK, SSO_START, SsoHooks } from "../sso/hooks.ts";
-import { isActive, PASSKEY_SESSION, UserSession } from "../sessions/entity.ts";
+import { activeAt, PASSKEY_SESSION, UserSession } from "../sessions/entity.ts";
 import { accountHooks } from "./account-hooks.ts";
 import { authRequest, type EndpointHooks, recordFailedSignIn } from "./auth-request.ts";
 import { cookieAttributes, readSignedCookie, SESSION_COOKIE, TWO_FACTOR_COOKIE } from "./cookies.ts";
@@ -221,28 +221,25 @@ class SignInHooks {
     const now = clock.now();
     const provider = sessionProvider();
     const token = readSignedCookie(client.cookie, SESSION_COOKIE, authSecret);
-    const previous = token === null ? null : await em.findOne(UserSession, { token });
     // Another way of signing in has another session: single sign-on and passkeys replace two-factor authentication.
-    const isConfirmed =
-      previous?.user.id === user.id &&
-      previous.epoch === user.epoch &&
-      (previous.provider === provider || (passkey !== null && previous.provider === null)) &&
-      isActive(previous, now);
-    if (token !== null && isConfirmed) {
+    const ways = passkey ? [{ provider }, { provider: null }] : [{ provider }];
+    const own = { user, epoch: user.epoch, $or: ways, ...activeAt(now) };
+    const confirmed = token === null ? null : await em.findOne(UserSession, { token, ...own });
+    if (token !== null && confirmed) {
       if (newSession)
         await em.nativeUpdate(UserSession, { token }, { authenticatedAt: new Date(now), provider });
       // The library has replaced the cookie, or removed it until the code is entered.
       await endpoint.setSignedCookie(SESSION_COOKIE, token, authSecret, {
         ...cookieAttributes,
-        maxAge: Math.floor((previous.expiresAt.getTime() - now) / 1000),
+        maxAge: Math.floor((confirmed.expiresAt.getTime() - now) / 1000),
       });
     }
     if (!newSession) return;
-    const ended = isConfirmed ? newSession.session.token : token;
+    const ended = confirmed ? newSession.session.token : token;
     if (ended !== null) await em.nativeDelete(UserSession, { token: ended });
     await recordAuditEvent(em, {
       ...client,
-      action: isConfirmed ? "session.reauthenticated" : "session.opened",
+      action: confirmed ? "session.reauthenticated" : "session.opened",
       actor: { type: "user", id: user.id },
       organizationId: user.organization?.id ?? null,
       details: signInDetails(endpoint.path),

@@ -7,7 +7,7 @@ import { isUuid } from "../../core/ids.ts";
 import type { ClientInfo } from "../auth/auth-request.ts";
 import type { AccountContext } from "../context.ts";
 import { revokeSessions } from "../user.service.ts";
-import { SESSION_IDLE_MS, UserSession } from "./entity.ts";
+import { activeAt, UserSession } from "./entity.ts";
 import type { SessionPrincipal } from "./session-principal.ts";
 
 const MAX_LISTED_SESSIONS = 100;
@@ -22,13 +22,8 @@ export class SessionService {
   /** The user's active sessions, last used first; at most 100. */
   async list({ user }: SessionPrincipal): Promise<UserSession[]> {
     const { database, clock } = this.#context;
-    const now = clock.now();
-    const isActive = {
-      expiresAt: { $gt: new Date(now) },
-      lastSeenAt: { $gt: new Date(now - SESSION_IDLE_MS) },
-    };
     const options = { orderBy: { lastSeenAt: "desc", id: "desc" }, limit: MAX_LISTED_SESSIONS } as const;
-    return await database.em().find(UserSession, { user: user.id, ...isActive }, options);
+    return await database.em().find(UserSession, { user: user.id, ...activeAt(clock.now()) }, options);
   }
 
   /** `id`: a uuid. Throws NotFoundException if the user has no such session. */

@@ -1,21 +1,18 @@
 /** Verifies session cookies. Each request reads the session from PostgreSQL, so a revoked session is rejected immediately. */
 import { AppError } from "../../core/errors.ts";
 import { isSameOrigin, type OriginHeaders } from "../../core/same-origin.ts";
-import { MINUTE_MS } from "../../core/time.ts";
 import { SESSION_COOKIE, readSignedCookie } from "../auth/cookies.ts";
 import type { AccountContext } from "../context.ts";
-import { isActive, PASSKEY_SESSION } from "./entity.ts";
-import type { SessionMode } from "./session-mode.ts";
+import { PASSKEY_SESSION } from "./entity.ts";
 import {
   notSignedInError,
   requiresTwoFactor,
   scopesOf,
-  type TwoFactorPolicy,
+  type SessionMode,
   type SessionPrincipal,
+  type TwoFactorPolicy,
 } from "./session-principal.ts";
 import { selectSession, updateLastSeen, type SessionRow } from "./verifier.sql.ts";
-
-const TOUCH_INTERVAL_MS = MINUTE_MS;
 
 export class SessionVerifier {
   readonly #context: AccountContext;
@@ -64,20 +61,15 @@ export class SessionVerifier {
     const token = readSignedCookie(cookie, SESSION_COOKIE, authSecret);
     if (!token) throw notSignedInError();
     const row = await this.#read({ token }, mode);
-    // The first request after signing in saves when the user was last seen.
-    const savedAtMs = Math.min(
-      Date.parse(row.last_seen_at),
-      Date.parse(row.user_last_seen_at ?? "1970-01-01"),
-    );
-    if (clock.now() - savedAtMs >= TOUCH_INTERVAL_MS)
+    if (row.is_touch_due)
       await updateLastSeen(database, { id: row.id, ipAddress, now: new Date(clock.now()).toISOString() });
     return this.#toPrincipal(row, mode);
   }
 
   async #read(session: { token: string } | { id: string }, mode: SessionMode): Promise<SessionRow> {
     const { database, clock } = this.#context;
-    const row = await selectSession(database, session, mode);
-    if (!row || isExpired(row, clock.now())) throw notSignedInError();
+    const row = await selectSession(database, session, { mode, nowMs: clock.now() });
+    if (!row) throw notSignedInError();
     if (row.suspended)
       throw new AppError(
         "ForbiddenException",
@@ -126,11 +118,6 @@ function asViewer({ viewed, ...principal }: SessionPrincipal): SessionPrincipal 
     organizationType,
     timeZone,
   };
-}
-
-function isExpired(row: Pick<SessionRow, "expires_at" | "last_seen_at">, nowMs: number): boolean {
-  const session = { expiresAt: new Date(row.expires_at), lastSeenAt: new Date(row.last_seen_at) };
-  return !isActive(session, nowMs);
 }
 
 function toPrincipal(row: SessionRow, twoFactorPolicy: TwoFactorPolicy): SessionPrincipal {
