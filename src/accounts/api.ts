@@ -4,10 +4,9 @@ export type { ClientInfo } from "./auth/auth-request.ts";
 export { TWO_FACTOR_COOKIE } from "./auth/cookies.ts";
 export { usersWithUnreadableSecret } from "./auth/secret.ts";
 export { UserCredential, UserTwoFactor } from "./credential.entity.ts";
-export { EmailToken } from "./email-token.entity.ts";
+export { EmailToken } from "./email-token.service.ts";
 export { Invitation } from "./invitations/entity.ts";
-export { inviteOperator } from "./invitations/operator-invitation.ts";
-export { type InvitationService, MAX_PENDING_INVITATIONS } from "./invitations/service.ts";
+export { type InvitationService, inviteOperator, MAX_PENDING_INVITATIONS } from "./invitations/service.ts";
 export { countMembersByOrganization, type MemberService } from "./members/service.ts";
 export { OrganizationChanges } from "./organization-changes.service.ts";
 export { UserPasskey } from "./passkeys/entity.ts";
@@ -25,8 +24,7 @@ export {
 } from "./requests/queries.ts";
 export type { ReviewService } from "./requests/review.service.ts";
 export { accountRequestWarnings } from "./requests/warnings.sql.ts";
-export { SavedView } from "./saved-view.entity.ts";
-export { SavedViewService } from "./saved-view.service.ts";
+export { SavedView, SavedViewService } from "./saved-view.service.ts";
 export { type AccountServices, type MembershipServices, openAccounts } from "./services.ts";
 export { UserSession, UserVerification } from "./sessions/entity.ts";
 export {
@@ -37,6 +35,5 @@ export {
   type SessionPrincipal,
 } from "./sessions/session-principal.ts";
 export type { SessionVerifier } from "./sessions/verifier.ts";
-export type { SsoService } from "./sso/service.ts";
-export { SsoConnection } from "./sso/entity.ts";
+export { SsoConnection, type SsoService } from "./sso/service.ts";
 export { revokeAllSessions, UserService } from "./user.service.ts";

@@ -1,10 +1,37 @@
 /** Single-use, expiring tokens in e-mailed links, stored only as hashes (docs/decisions/0030). */
 import { createHash, randomBytes } from "node:crypto";
+import { defineEntity, p, type InferEntity } from "@mikro-orm/postgresql";
 import type { Reader } from "../core/postgres/database.ts";
 import { AppError } from "../core/errors.ts";
 import { DAY_MS, HOUR_MS } from "../core/time.ts";
 import type { AccountContext } from "./context.ts";
-import { EmailToken, type EmailTokenKind } from "./email-token.entity.ts";
+
+const emailTokenKinds = ["registration", "invitation", "password_reset", "account_request_answer"] as const;
+export type EmailTokenKind = (typeof emailTokenKinds)[number];
+
+/** One row per kind and subject, so a new token replaces the previous one. */
+export const EmailToken = defineEntity({
+  name: "EmailToken",
+  tableName: "email_token",
+  properties: {
+    kind: p.enum(emailTokenKinds).primary(),
+    /** The uuid of the account request, invitation or user. */
+    subjectId: p.uuid().primary(),
+    /** SHA-256. The token itself is not stored. */
+    tokenHash: p.blob(),
+    email: p.text(),
+    expiresAt: p.datetime(3),
+    usedAt: p.datetime(3).nullable(),
+  },
+  uniques: [{ name: "email_token_token_hash", properties: ["tokenHash"] }],
+});
+
+export type EmailToken = InferEntity<typeof EmailToken>;
+
+/** Without `tokenHash`, the link of the subject that is valid when it is used. */
+export type EmailTokenLink = Readonly<
+  Pick<EmailToken, "kind" | "subjectId" | "email"> & Partial<Pick<EmailToken, "tokenHash">>
+>;
 
 const lifetimesMs: Readonly<Record<EmailTokenKind, number>> = {
   registration: 72 * HOUR_MS,
@@ -54,18 +81,11 @@ export async function checkEmailToken(
   return link;
 }
 
-/**
- * Uses a checked token up, in the caller's transaction; without `tokenHash`, the valid token of the subject. Of two concurrent calls
- * the second waits, and throws as the check does.
- */
+/** Uses a token up, in the caller's transaction. Of two concurrent calls the second waits, and throws as the check does. */
 export async function consumeEmailToken(
   tx: Reader,
   { clock }: Pick<AccountContext, "clock">,
-  {
-    kind,
-    subjectId,
-    tokenHash,
-  }: Pick<EmailToken, "kind" | "subjectId"> & { readonly tokenHash?: Uint8Array },
+  { kind, subjectId, tokenHash }: EmailTokenLink,
 ): Promise<void> {
   const token = tokenHash === undefined ? {} : { tokenHash: Buffer.from(tokenHash) };
   const nowMs = clock.now();

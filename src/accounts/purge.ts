@@ -2,7 +2,7 @@
 import { raw } from "@mikro-orm/postgresql";
 import type { Database } from "../core/postgres/database.ts";
 import { DAY_MS } from "../core/time.ts";
-import { EmailToken } from "./email-token.entity.ts";
+import { EmailToken } from "./email-token.service.ts";
 import { AccountRequest } from "./requests/entity.ts";
 import { SESSION_IDLE_MS, UserSession, UserVerification } from "./sessions/entity.ts";
 

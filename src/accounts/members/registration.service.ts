@@ -7,18 +7,18 @@ import { type AuditSource, recordAuditEvent } from "../../audit/api.ts";
 import type { UserRole } from "../../organizations/api.ts";
 import { parseOrThrow, plainText, userNameField } from "../fields.ts";
 import type { AccountContext } from "../context.ts";
-import type { EmailToken, EmailTokenKind } from "../email-token.entity.ts";
-import { checkEmailToken, consumeEmailToken, invalidEmailToken } from "../email-token.service.ts";
+import {
+  checkEmailToken,
+  consumeEmailToken,
+  type EmailTokenKind,
+  type EmailTokenLink,
+  invalidEmailToken,
+} from "../email-token.service.ts";
 import { Invitation } from "../invitations/entity.ts";
 import { checkPassword } from "../passwords/rules.ts";
 import { AccountRequest, AccountRequestNote } from "../requests/entity.ts";
 import type { SsoOffer } from "../sso/service.ts";
 import { insertUser, type Login } from "../user.service.ts";
-
-/** Without `tokenHash`, the link of the subject that is valid when it is used. */
-export type EmailTokenLink = Readonly<
-  Pick<EmailToken, "kind" | "subjectId" | "email"> & Partial<Pick<EmailToken, "tokenHash">>
->;
 
 /** Shown on the page that a link opens. */
 export interface EmailTokenView extends EmailTokenLink {
@@ -66,18 +66,14 @@ export class RegistrationService {
     // Hashing is slow, so it must not hold a transaction. A rejected password must not use up the link.
     checkPassword(password, link.email);
     const passwordHash = await this.#context.hasher.hash(password);
-    await this.#join(link, { name, passwordHash }, source);
+    await this.join(link, { name, passwordHash }, source);
   }
 
   /**
-   * Creates the account of a user whose identity provider has verified the link's e-mail address. Throws NotFoundException
-   * for a link that was used meanwhile, and ConflictException if the identity has an account.
+   * Creates the account of a user whose password is hashed, or whose identity provider has verified the link's e-mail address.
+   * Throws NotFoundException for a link that was used meanwhile, and ConflictException if the identity has an account.
    */
-  acceptIdentity(link: EmailTokenLink, user: NewMember, source: AuditSource): Promise<void> {
-    return this.#join(link, user, source);
-  }
-
-  async #join(link: EmailTokenLink, user: NewMember, source: AuditSource): Promise<void> {
+  async join(link: EmailTokenLink, user: NewMember, source: AuditSource): Promise<void> {
     const { kind, subjectId, email } = link;
     await this.#context.database.transactional(async (em, tx) => {
       // Locks the subject before its token, in the same order as issuing a link, to avoid deadlocks.

@@ -11,7 +11,8 @@ import { authRequest, recordFailedSignIn } from "../auth/auth-request.ts";
 import type { AccountContext } from "../context.ts";
 import { UserCredential } from "../credential.entity.ts";
 import { normalizeEmail, parseOrThrow, userNameField } from "../fields.ts";
-import { type EmailTokenLink, RegistrationService } from "../members/registration.service.ts";
+import type { EmailTokenLink } from "../email-token.service.ts";
+import { RegistrationService } from "../members/registration.service.ts";
 import { DiscoveryError } from "./discovery.ts";
 import {
   accountIdOf,
@@ -155,7 +156,7 @@ export class SsoHooks {
     if (idp.requiredClaim && !hasClaim(data, idp.requiredClaim)) return "sso_refused";
     try {
       const { requestId, ipAddress } = authRequest().client;
-      await this.#registrations.acceptIdentity(
+      await this.#registrations.join(
         link,
         { name: nameOf(data, link.email), providerId: idp.id, accountId: accountIdOf(idp, data) },
         { requestId, ipAddress },

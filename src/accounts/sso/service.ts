@@ -1,7 +1,13 @@
 /** The connections of organisations to their identity providers, and who must use one. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { Resolver } from "node:dns/promises";
-import { type EntityManager, UniqueConstraintViolationException } from "@mikro-orm/postgresql";
+import {
+  defineEntity,
+  type EntityManager,
+  type InferEntity,
+  p,
+  UniqueConstraintViolationException,
+} from "@mikro-orm/postgresql";
 import { recordAuditEvent } from "../../audit/api.ts";
 import { AppError, badRequest, unavailable } from "../../core/errors.ts";
 import { isUuid } from "../../core/ids.ts";
@@ -13,8 +19,32 @@ import { UserCredential } from "../credential.entity.ts";
 import type { MemberAdmin, MemberGroup } from "../members/member-admin.ts";
 import { UserSession } from "../sessions/entity.ts";
 import { Discovery, DiscoveryError } from "./discovery.ts";
-import { SsoConnection } from "./entity.ts";
 import { callbackPath, type IdentityProvider, OPERATORS, type OperatorSso } from "./provider.ts";
+
+/** An organisation's connection to its own identity provider. At most one per organisation. */
+export const SsoConnection = defineEntity({
+  name: "SsoConnection",
+  tableName: "sso_connection",
+  properties: {
+    organization: () => p.manyToOne(Organization).primary().deleteRule("cascade"),
+    /** The issuer's URL, exactly as its discovery document and ID tokens have it. */
+    issuer: p.text(),
+    clientId: p.text(),
+    /** Sealed by the SecretBox, for the context `sso_connection:ORGANIZATION`. */
+    clientSecret: p.text(),
+    /** Lower case. Users are found by the domain of their e-mail address. */
+    domain: p.text(),
+    /** The token of the TXT record that proves the domain. */
+    verificationToken: p.text(),
+    /** When the domain was proven; null: the connection signs no user in yet. */
+    verifiedAt: p.datetime(3).nullable(),
+    createdAt: p.datetime(3).defaultRaw("now()"),
+    updatedAt: p.datetime(3).defaultRaw("now()"),
+  },
+  uniques: [{ name: "sso_connection_domain", properties: ["domain"], where: "verified_at is not null" }],
+});
+
+export type SsoConnection = InferEntity<typeof SsoConnection>;
 
 const SCOPES = ["openid", "email", "profile"];
 const RECORD_PREFIX = "waymark-verification=";
