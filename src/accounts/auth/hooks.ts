@@ -5,7 +5,7 @@ import { recordAuditEvent } from "../../audit/api.ts";
 import { networkOf } from "../../core/network.ts";
 import { User } from "../../organizations/api.ts";
 import type { AccountContext } from "../context.ts";
-import { accountEmail, normalizeEmail } from "../fields.ts";
+import { accountEmail } from "../fields.ts";
 import { MAX_PASSWORD_LENGTH } from "../passwords/rules.ts";
 import { PASSKEY_SIGN_IN, passkeyHooks, refusedPasskey } from "../passkeys/hooks.ts";
 import { passkeySchema } from "../passkeys/plugin.ts";
@@ -135,12 +135,12 @@ class SignInHooks {
     const given = bodyOf(body);
     // The library rejects them.
     if (typeof given["email"] !== "string" || typeof given["password"] !== "string") return undefined;
+    const { data: email } = accountEmail.safeParse(given["email"]);
+    // No account has them, so there is nothing to guess.
+    if (email === undefined || given["password"].length > MAX_PASSWORD_LENGTH) throw wrongCredentialsError();
     const request = authRequest();
     const { client } = request;
-    const email = normalizeEmail(given["email"]);
-    const isPossible =
-      given["password"].length <= MAX_PASSWORD_LENGTH && accountEmail.safeParse(given["email"]).success;
-    if (isPossible) request.user = await this.#findUser({ email });
+    request.user = await this.#findUser({ email });
     const browser = this.#knownBrowsers.find(client.cookie, request.user);
     request.attempts =
       browser === null
@@ -154,7 +154,6 @@ class SignInHooks {
       browser === null ? "sign-in-total-account" : "sign-in-total-known",
       email,
     ]);
-    if (!isPossible) throw wrongCredentialsError();
     return { context: { body: { ...given, email } } };
   }
 
@@ -245,8 +244,7 @@ class SignInHooks {
       details: signInDetails(endpoint.path),
     });
     metrics.signInAttempts.inc({ outcome: "success" });
-    const { name, value, maxAge } = this.#knownBrowsers.issue(user);
-    await endpoint.setSignedCookie(name, value, this.#knownBrowsers.key, { ...cookieAttributes, maxAge });
+    await this.#knownBrowsers.remember(endpoint, user);
   }
 
   /** Counts and records a wrong password, code or passkey. */
