@@ -33,19 +33,12 @@ export type EmailTokenLink = Readonly<
   Pick<EmailToken, "kind" | "subjectId" | "email"> & Partial<Pick<EmailToken, "tokenHash">>
 >;
 
-const lifetimesMs: Readonly<Record<EmailTokenKind, number>> = {
-  registration: 72 * HOUR_MS,
-  invitation: 72 * HOUR_MS,
-  password_reset: HOUR_MS,
-  account_request_answer: 14 * DAY_MS,
-};
-
-/** The page that a link opens. */
-const pages: Readonly<Record<EmailTokenKind, string>> = {
-  registration: "/register",
-  invitation: "/invitation",
-  password_reset: "/reset-password",
-  account_request_answer: "/account-request",
+/** The page that a link opens, and how long the link works. */
+const links: Readonly<Record<EmailTokenKind, { page: string; lifetimeMs: number }>> = {
+  registration: { page: "/register", lifetimeMs: 72 * HOUR_MS },
+  invitation: { page: "/invitation", lifetimeMs: 72 * HOUR_MS },
+  password_reset: { page: "/reset-password", lifetimeMs: HOUR_MS },
+  account_request_answer: { page: "/account-request", lifetimeMs: 14 * DAY_MS },
 };
 
 const TOKEN_PATTERN = /^[\w-]{43}$/;
@@ -57,9 +50,10 @@ export async function issueEmailLink(
   link: Pick<EmailToken, "kind" | "subjectId" | "email">,
 ): Promise<{ url: string; expiresAt: Date }> {
   const token = randomBytes(32).toString("base64url");
-  const expiresAt = new Date(clock.now() + lifetimesMs[link.kind]);
+  const { page, lifetimeMs } = links[link.kind];
+  const expiresAt = new Date(clock.now() + lifetimeMs);
   await on.em().upsert(EmailToken, { ...link, tokenHash: hashToken(token), expiresAt, usedAt: null });
-  return { url: pageUrl(`${pages[link.kind]}#token=${token}`), expiresAt };
+  return { url: pageUrl(`${page}#token=${token}`), expiresAt };
 }
 
 /**

@@ -47,8 +47,7 @@ export class SessionVerifier {
 
   /** As `verify`, for the session with this uuid, without counting as use: for connections that stay open. */
   async revalidate(sessionId: string, mode: SessionMode = "live"): Promise<SessionPrincipal> {
-    const row = await this.#read({ id: sessionId }, mode);
-    return requireTwoFactor(this.#toPrincipal(row, mode));
+    return requireTwoFactor(await this.#read({ id: sessionId }, mode));
   }
 
   /** As `verify`, but allows users who must still turn on two-factor authentication: for managing their own account. */
@@ -57,17 +56,18 @@ export class SessionVerifier {
     ipAddress: string,
     mode: SessionMode = "live",
   ): Promise<SessionPrincipal> {
-    const { database, clock, authSecret } = this.#context;
-    const token = readSignedCookie(cookie, SESSION_COOKIE, authSecret);
+    const token = readSignedCookie(cookie, SESSION_COOKIE, this.#context.authSecret);
     if (!token) throw notSignedInError();
-    const row = await this.#read({ token }, mode);
-    if (row.is_touch_due)
-      await updateLastSeen(database, { id: row.id, ipAddress, now: new Date(clock.now()).toISOString() });
-    return this.#toPrincipal(row, mode);
+    return await this.#read({ token }, mode, ipAddress);
   }
 
-  async #read(session: { token: string } | { id: string }, mode: SessionMode): Promise<SessionRow> {
-    const { database, clock } = this.#context;
+  /** `ipAddress`: counts as use of the session from there. */
+  async #read(
+    session: { token: string } | { id: string },
+    mode: SessionMode,
+    ipAddress?: string,
+  ): Promise<SessionPrincipal> {
+    const { database, clock, twoFactorPolicy } = this.#context;
     const row = await selectSession(database, session, { mode, nowMs: clock.now() });
     if (!row) throw notSignedInError();
     if (row.suspended)
@@ -75,12 +75,16 @@ export class SessionVerifier {
         "ForbiddenException",
         "Your organisation is suspended. Contact the operator of this service.",
       );
-    if (mode.startsWith("test") && row.organization_id === null) throw noTestMode(row);
-    return row;
-  }
-
-  #toPrincipal(row: SessionRow, mode: SessionMode): SessionPrincipal {
-    const principal = toPrincipal(row, this.#context.twoFactorPolicy);
+    if (mode.startsWith("test") && row.organization_id === null)
+      throw new AppError(
+        "ForbiddenException",
+        row.role === "operator"
+          ? "Operators have no test mode"
+          : "Your organisation does not use test mode yet",
+      );
+    if (row.is_touch_due && ipAddress !== undefined)
+      await updateLastSeen(database, { id: row.id, ipAddress, now: new Date(clock.now()).toISOString() });
+    const principal = toPrincipal(row, twoFactorPolicy);
     return mode === "partner" ? asViewer(principal) : principal;
   }
 }
@@ -93,13 +97,6 @@ function requireTwoFactor(principal: SessionPrincipal): SessionPrincipal {
       "Your account must use two-factor authentication: turn it on in the console first",
     );
   return principal;
-}
-
-function noTestMode({ role }: Pick<SessionRow, "role">): AppError {
-  return new AppError(
-    "ForbiddenException",
-    role === "operator" ? "Operators have no test mode" : "Your organisation does not use test mode yet",
-  );
 }
 
 /** The operator as a viewer of the organisation: reads what its members see, and changes nothing. */
