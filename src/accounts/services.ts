@@ -41,12 +41,12 @@ export function openAccounts(deps: AccountDeps) {
     throttle: new Throttle(createPostgresStore(database)),
   };
   const { backgroundQueue, sso, throttle } = context;
-  const auth = createBetterAuth(context);
+  const { handler } = createBetterAuth(context);
   return {
     accounts: {
       users: new UserService(context),
       /** Answers the routes of better-auth. */
-      handleAuth: (call: AuthCall) => handleAuthRequest({ ...context, auth }, call),
+      handleAuth: (call: AuthCall) => handleAuthRequest(context, handler, call),
       hasPasskeys: ({ user }: SessionPrincipal) => hasPasskeys(database, user.id),
       passwords: new PasswordService(context),
       sso,

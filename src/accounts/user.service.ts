@@ -56,12 +56,10 @@ export class UserService {
   async rename(principal: SessionPrincipal, name: string, client: ClientInfo): Promise<void> {
     const { user } = principal;
     if (name === user.name) return;
-    await this.#context.database.transactional(async (em, tx) => {
-      const account = await em.findOne(User, { id: user.id });
-      if (!account) throw new AppError("UnauthorizedException", "The account no longer exists");
-      em.assign(account, { name, updatedAt: new Date() });
+    await this.#context.database.transactional(async (em) => {
+      await em.nativeUpdate(User, { id: user.id }, { name, updatedAt: new Date() });
       const details = { from: user.name, to: name };
-      await recordAuditEvent(tx, { ...principal, ...client, action: "user.renamed", details });
+      await recordAuditEvent(em, { ...principal, ...client, action: "user.renamed", details });
     });
   }
 }

@@ -107,15 +107,10 @@ export function recordFailedSignIn(
   backgroundQueue.run("record a failed sign-in", async () => void (await recordAuditEvent(database, event)));
 }
 
-interface AuthHandler {
-  readonly database: Pick<Reader, "em">;
-  readonly auth: { handler: (request: Request) => Promise<Response> };
-  readonly publicUrl: string | null;
-}
-
 /** Returns the library's response. Throws AppErrors of the hooks. */
 export async function handleAuthRequest(
-  { auth, database, publicUrl }: AuthHandler,
+  { database, publicUrl }: Pick<AccountContext, "database" | "publicUrl">,
+  handler: (request: Request) => Promise<Response>,
   call: AuthCall,
 ): Promise<Response> {
   const { method, origin, path, body, client, principal } = call;
@@ -145,7 +140,7 @@ export async function handleAuthRequest(
     passkey: null,
     failure: null,
   };
-  return await current.run(state, () => auth.handler(request));
+  return await current.run(state, () => handler(request));
 }
 
 /** Throws BadRequestException for lists in lists that `JSON.parse` accepts and `JSON.stringify` doesn't. */

@@ -87,7 +87,7 @@ export function waymarkPlugin(context: AccountContext, sso: SsoHooks) {
             }
             if (path === SSO_CALLBACK && !newSession) throw sso.refuse(endpoint, locationOf(returned));
             await context.throttle.refund(...authRequest().attempts);
-            if (isSignIn(path)) await signIn.complete(endpoint);
+            if (isSignIn()) await signIn.complete(endpoint);
             return await after[path]?.(endpoint);
           }),
         },
@@ -113,13 +113,8 @@ function signInDetails(path: string): Record<string, unknown> {
   };
 }
 
-/** Codes are also checked to turn two-factor authentication on. */
-function isSignIn(path: string): boolean {
-  const { client, principal } = authRequest();
-  return signInSteps[path] === "two_factor"
-    ? client.cookie?.includes(`${TWO_FACTOR_COOKIE}=`) === true
-    : principal === null;
-}
+/** False for changes of a signed-in user, such as turning two-factor authentication on with a code. */
+const isSignIn = (): boolean => authRequest().principal === null;
 
 class SignInHooks {
   readonly #context: AccountContext;
@@ -164,10 +159,10 @@ class SignInHooks {
     const { client, principal } = request;
     request.attempts = [["two-factor-address", client.ipAddress]];
     await throttle.take(...request.attempts);
-    const challenge = isSignIn(path) ? readSignedCookie(client.cookie, TWO_FACTOR_COOKIE, authSecret) : null;
+    const challenge = principal ? null : readSignedCookie(client.cookie, TWO_FACTOR_COOKIE, authSecret);
     const verification: { value: string; epoch?: string | null } | null =
       challenge === null ? null : await context.internalAdapter.findVerificationValue(challenge);
-    const id = challenge === null ? principal?.user.id : verification?.value;
+    const id = principal?.user.id ?? verification?.value;
     if (id === undefined) return undefined;
     request.user = await this.#findUser({ id });
     if (verification && verification.epoch !== request.user?.epoch) throw signInEndedError();
@@ -256,7 +251,7 @@ class SignInHooks {
     if (step === undefined || (statusCode !== 401 && body?.code !== "AUTHENTICATION_FAILED")) return;
     metrics.signInAttempts.inc({ outcome: failedOutcomes[step] });
     // Only e-mail addresses of existing accounts: users sometimes type their password into that field.
-    if (!user || !isSignIn(path)) return;
+    if (!user || !isSignIn()) return;
     recordFailedSignIn(this.#context, user, { step, ...(step === "passkey" && refusedPasskey(endpoint)) });
   }
 

@@ -1,7 +1,7 @@
 /** Verifies, changes and resets users' passwords. */
 import { raw } from "@mikro-orm/postgresql";
 import type { Transaction } from "../../core/postgres/transaction.ts";
-import { AppError, badRequest } from "../../core/errors.ts";
+import { badRequest } from "../../core/errors.ts";
 import { newUuid } from "../../core/ids.ts";
 import { systemActor } from "../../core/principal.ts";
 import { recordAuditEvent } from "../../audit/api.ts";
@@ -33,10 +33,11 @@ export class PasswordService {
   }
 
   /** For actions that require the password again. Throws BadRequestException for `field`, and TooManyRequestsException. */
-  async verifyPassword(userId: string, password: string, field?: string): Promise<void> {
+  async verifyPassword(userId: string, password: string, field: string): Promise<void> {
     const { database, throttle } = this.#context;
     await throttle.take(["password-account", userId]);
-    if (!(await this.#users.verifyPasswordHash(database, userId, password))) throw wrongPasswordError(field);
+    if (!(await this.#users.verifyPasswordHash(database, userId, password)))
+      throw badRequest([{ location: "body", field, code: "invalid_value", message: "is not your password" }]);
     await throttle.refund(["password-account", userId]);
   }
 
@@ -52,7 +53,7 @@ export class PasswordService {
     await this.verifyPassword(user.id, current, "current_password");
     const hash = await hasher.hash(next);
     await database.transaction(async (tx) => {
-      const sessionsEnded = await this.#replace(tx, { ...user, hash, exceptSessionId: sessionId });
+      const sessionsEnded = await this.#replace(tx, user, hash, sessionId);
       // The credential is locked by now: a concurrent change of the password has already deleted the session.
       if ((await tx.em().count(UserSession, { id: sessionId })) === 0) throw notSignedInError();
       const details = { sessions_ended: sessionsEnded };
@@ -90,7 +91,7 @@ export class PasswordService {
         action: "password.reset",
         actor: { type: "user", id },
         organizationId: user.organization?.id ?? null,
-        details: { sessions_ended: await this.#replace(tx, { id, email, hash }) },
+        details: { sessions_ended: await this.#replace(tx, user, hash) },
       });
     });
   }
@@ -98,21 +99,20 @@ export class PasswordService {
   /** Stores the new password, ends what the old one opened and mails the user. Returns the number of revoked sessions. */
   async #replace(
     tx: Transaction,
-    { id, email, hash, exceptSessionId }: PasswordReplacement,
+    { id, email }: Pick<User, "id" | "email">,
+    hash: string,
+    keptSessionId?: string,
   ): Promise<number> {
     const { mails, pageUrl } = this.#context;
     // A reset link from before could replace the new password. Locks the token first, as resetPassword does, to avoid deadlocks.
     await revokeEmailTokens(tx, "password_reset", id);
     const em = tx.em();
     const change = { password: hash, updatedAt: raw("now()") };
-    if ((await em.nativeUpdate(UserCredential, { user: id, providerId: PASSWORD_PROVIDER }, change)) === 0) {
-      const user = await em.findOne(User, { id });
-      if (!user) throw new AppError("UnauthorizedException", "This account no longer exists");
-      // Single sign-on has created the account.
-      await em.insert(UserCredential, { id: newUuid(), user, ...passwordOf(id, hash) });
-    }
+    // Single sign-on may have created the account.
+    if ((await em.nativeUpdate(UserCredential, { user: id, providerId: PASSWORD_PROVIDER }, change)) === 0)
+      await em.insert(UserCredential, { id: newUuid(), user: id, ...passwordOf(id, hash) });
     await mails.enqueue(tx, passwordChangedMail(email, pageUrl(FORGOTTEN_PASSWORD_PATH)));
-    return await revokeSessions(tx, id, { id: exceptSessionId });
+    return await revokeSessions(tx, id, { id: keptSessionId });
   }
 
   async #sendResetLink(email: string, client: ClientInfo): Promise<void> {
@@ -135,16 +135,4 @@ export class PasswordService {
       });
     });
   }
-}
-
-interface PasswordReplacement {
-  /** The user's uuid. */
-  id: string;
-  email: string;
-  hash: string;
-  exceptSessionId?: string;
-}
-
-function wrongPasswordError(field = "password"): AppError {
-  return badRequest([{ location: "body", field, code: "invalid_value", message: "is not your password" }]);
 }
