@@ -12,13 +12,9 @@ export const TWO_FACTOR_COOKIE = "__Host-waymark_two_factor";
 
 export const cookieAttributes = { secure: true, httpOnly: true, sameSite: "lax", path: "/" } as const;
 
-/** Our cookies are shorter. */
-const MAX_COOKIE_VALUE_LENGTH = 512;
-
 /** Returns the value, or null if the cookie is missing, malformed or not signed with `key`, as the library signs it. */
 export function readSignedCookie(cookie: string | undefined, name: string, key: string): string | null {
   const text = parseCookies(cookie ?? "").get(name) ?? "";
-  if (text.length > MAX_COOKIE_VALUE_LENGTH) return null;
   const dot = text.lastIndexOf(".");
   if (dot < 1) return null;
   const signed = text.slice(0, dot);

@@ -15,13 +15,7 @@ import { accountHooks } from "./account-hooks.ts";
 import { authRequest, type EndpointHooks, recordFailedSignIn } from "./auth-request.ts";
 import { cookieAttributes, readSignedCookie, SESSION_COOKIE, TWO_FACTOR_COOKIE } from "./cookies.ts";
 import { KnownBrowsers } from "./known-browser.ts";
-import {
-  signInEndedError,
-  ssoRequiredError,
-  translate,
-  wrongCodeError,
-  wrongCredentialsError,
-} from "./messages.ts";
+import { refusal, ssoRequiredError, translate } from "./messages.ts";
 
 type Endpoint = GenericEndpointContext;
 
@@ -132,7 +126,8 @@ class SignInHooks {
     if (typeof given["email"] !== "string" || typeof given["password"] !== "string") return undefined;
     const { data: email } = accountEmail.safeParse(given["email"]);
     // No account has them, so there is nothing to guess.
-    if (email === undefined || given["password"].length > MAX_PASSWORD_LENGTH) throw wrongCredentialsError();
+    if (email === undefined || given["password"].length > MAX_PASSWORD_LENGTH)
+      throw refusal("INVALID_EMAIL_OR_PASSWORD");
     const request = authRequest();
     const { client } = request;
     request.user = await this.#findUser({ email });
@@ -165,11 +160,13 @@ class SignInHooks {
     const id = principal?.user.id ?? verification?.value;
     if (id === undefined) return undefined;
     request.user = await this.#findUser({ id });
-    if (verification && verification.epoch !== request.user?.epoch) throw signInEndedError();
+    // The user has changed since the password was checked.
+    if (verification && verification.epoch !== request.user?.epoch)
+      throw refusal("INVALID_TWO_FACTOR_COOKIE");
     const isUsed =
       path === "/two-factor/verify-totp" &&
       !(await throttle.tryTake(["totp-replay", `${id} ${String(bodyOf(body)["code"])}`]));
-    if (isUsed) throw wrongCodeError();
+    if (isUsed) throw refusal("INVALID_CODE");
     // A trusted browser would need no code for a month (docs/decisions/0053).
     return { context: { body: { ...bodyOf(body), trustDevice: false } } };
   }

@@ -25,11 +25,6 @@ const messages: Readonly<Record<string, string>> = {
   FAILED_TO_VERIFY_REGISTRATION: "This passkey can't be added. Start again.",
 };
 
-export const wrongCredentialsError = () => refusal("INVALID_EMAIL_OR_PASSWORD");
-/** The user has changed since the password was checked. */
-export const signInEndedError = () => refusal("INVALID_TWO_FACTOR_COOKIE");
-export const wrongCodeError = () => refusal("INVALID_CODE");
-
 export const ssoRequiredError = () =>
   new APIError("FORBIDDEN", {
     code: "SSO_REQUIRED",
@@ -47,6 +42,9 @@ export function translate(error: APIError): Error {
   return new APIError(error.status, { code, message }, headers);
 }
 
-function refusal(code: string): APIError {
+/** Returns the library's error 401 with this code, in our words. */
+export function refusal(
+  code: "INVALID_CODE" | "INVALID_EMAIL_OR_PASSWORD" | "INVALID_TWO_FACTOR_COOKIE",
+): APIError {
   return new APIError("UNAUTHORIZED", { code, message: String(messages[code]) });
 }

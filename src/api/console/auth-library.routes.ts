@@ -1,8 +1,6 @@
 /** The routes that better-auth answers, in its own form: `{code, message}` for an error. */
 import { type ErrorRequestHandler, type RequestHandler, Router } from "express";
 import { type AccountServices, TWO_FACTOR_COOKIE } from "../../accounts/api.ts";
-import type { AppError } from "../../core/errors.ts";
-import { snakeCase } from "../../core/names.ts";
 import { addRoute } from "../add-route.ts";
 import { contextOf, duringExternalCall, inShare } from "../context.ts";
 import { toAppError } from "../error-handler.ts";
@@ -68,23 +66,13 @@ function answerWith(accounts: AccountServices): RequestHandler {
   };
 }
 
-/** Errors of guards and hooks in the library's form. */
+/** Errors of guards and hooks in the library's form, such as `TOO_MANY_REQUESTS` for TooManyRequestsException. */
 const sendAuthError: ErrorRequestHandler = (error: unknown, _request, response, next) => {
-  const failure = toAppError(error);
-  if (failure.status >= 500) {
+  const { code, status, headers, message, details } = toAppError(error);
+  if (status >= 500) {
     next(error);
     return;
   }
-  const { status, headers, message, details } = failure;
-  response
-    .status(status)
-    .set(headers)
-    .json({ code: codeOf(failure), message, details });
+  const words = code.replace(/Exception$/, "").replaceAll(/(?<=.)[A-Z]/g, "_$&");
+  response.status(status).set(headers).json({ code: words.toUpperCase(), message, details });
 };
-
-/** `TOO_MANY_REQUESTS` for TooManyRequestsException. */
-function codeOf({ code }: AppError): string {
-  return snakeCase(
-    code.replace(/Exception$/, "").replace(/^./, (letter) => letter.toLowerCase()),
-  ).toUpperCase();
-}
