@@ -1,12 +1,15 @@
 /** Helps users who can't sign in: their identity provider is down, mails don't arrive, or they lost their devices. */
+import type { EntityManager } from "@mikro-orm/postgresql";
 import { type AuditContext, recordAuditEvent } from "../audit/api.ts";
 import { AppError } from "../core/errors.ts";
+import { User } from "../organizations/api.ts";
 import type { AccountDeps } from "./context.ts";
 import { UserTwoFactor } from "./credential.entity.ts";
 import { issueEmailLink } from "./email-token.service.ts";
+import { accountEmail, parseOrThrow } from "./fields.ts";
 import { UserPasskey } from "./passkeys/entity.ts";
 import { FORGOTTEN_PASSWORD_PATH, twoFactorResetMail } from "./passwords/mails.ts";
-import { revokeSessions, userByEmail } from "./user.service.ts";
+import { revokeSessions } from "./user.service.ts";
 
 /**
  * Returns a link to choose a new password. Until it expires, after an hour, the password also signs in although SSO_ONLY is on.
@@ -56,4 +59,12 @@ export async function resetTwoFactor(
     });
     return { email, sessionsEnded };
   });
+}
+
+/** `input`: an e-mail address. Throws BadRequestException if it is invalid, and NotFoundException if it has no account. */
+async function userByEmail(em: EntityManager, input: string): Promise<User> {
+  const email = parseOrThrow(accountEmail, input, "email");
+  const user = await em.findOne(User, { email });
+  if (!user) throw new AppError("NotFoundException", `No account has the e-mail address ${email}`);
+  return user;
 }

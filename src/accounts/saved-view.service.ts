@@ -53,9 +53,7 @@ export class SavedViewService {
     return on.em().find(SavedView, visibleTo(user), { orderBy: [byName, { name: "asc" }] });
   }
 
-  /**
-   * Saves a view, or replaces the one with the same name. Throws ConflictException above 50 views.
-   */
+  /** Saves a view, or replaces the one with the same name. Throws ConflictException above 50 views. */
   async save(principal: ViewUser, { name, query }: { name: string; query: string }): Promise<SavedView> {
     return await this.#database.transactional(async (em) => {
       // Locks the user, so that two concurrent saves can't exceed the limit together.

@@ -9,7 +9,6 @@ import { Organization, User, type UserRole } from "../organizations/api.ts";
 import type { ClientInfo } from "./auth/auth-request.ts";
 import type { AccountContext } from "./context.ts";
 import { PASSWORD_PROVIDER, UserCredential } from "./credential.entity.ts";
-import { accountEmail, parseOrThrow } from "./fields.ts";
 import { checkPassword } from "./passwords/rules.ts";
 import { UserSession, UserVerification } from "./sessions/entity.ts";
 import type { SessionPrincipal } from "./sessions/session-principal.ts";
@@ -68,14 +67,6 @@ export class UserService {
 export async function revokeAllSessions(tx: Reader): Promise<number> {
   await tx.em().nativeUpdate(User, {}, { epoch: randomUUID() });
   return await tx.em().nativeDelete(UserSession, {});
-}
-
-/** `input`: an e-mail address. Throws BadRequestException if it is invalid, and NotFoundException if it has no account. */
-export async function userByEmail(em: EntityManager, input: string): Promise<User> {
-  const email = parseOrThrow(accountEmail, input, "email");
-  const user = await em.findOne(User, { email });
-  if (!user) throw new AppError("NotFoundException", `No account has the e-mail address ${email}`);
-  return user;
 }
 
 /** The columns of a user's password. */

@@ -14,9 +14,6 @@ import { SsoHooks } from "../sso/hooks.ts";
 import { passkeyPlugin } from "../passkeys/plugin.ts";
 import { SECRET_VERSION } from "./secret.ts";
 
-const ISSUER = "Waymark";
-const TWO_FACTOR_COOKIE_MAX_AGE_S = 600;
-
 /** `authSecret`: at least 32 characters. Signs cookies, and encrypts TOTP secrets and recovery codes. */
 export function createBetterAuth(context: AccountContext) {
   const { database, hasher, authSecret, publicUrl } = context;
@@ -25,7 +22,8 @@ export function createBetterAuth(context: AccountContext) {
   const dialect = new PostgresDialect({ pool: pool as never });
   const db = new Kysely({ dialect, plugins: [new CamelCasePlugin()] });
   return betterAuth({
-    appName: ISSUER,
+    // Also the issuer that authenticator apps show.
+    appName: "Waymark",
     // Null: of each request.
     ...(publicUrl !== null && { baseURL: `${publicUrl}${AUTH_PATH}` }),
     basePath: AUTH_PATH,
@@ -87,8 +85,6 @@ export function createBetterAuth(context: AccountContext) {
 }
 
 const twoFactorPlugin = twoFactor({
-  issuer: ISSUER,
-  twoFactorCookieMaxAge: TWO_FACTOR_COOKIE_MAX_AGE_S,
   schema: {
     twoFactor: {
       modelName: "user_two_factor",

@@ -1,7 +1,4 @@
-/**
- * The session and two-factor cookies. Browsers accept a `__Host-` cookie only over HTTPS, for exactly this host and for
- * all paths.
- */
+/** Our cookies. Browsers accept a `__Host-` cookie only over HTTPS, for exactly this host and for all paths. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { parseCookies } from "better-auth/cookies";
 
