@@ -71,12 +71,10 @@ export interface SsoDeps {
   readonly resolveTxt?: ResolveTxt | undefined;
 }
 
-export interface ConnectionInput extends Pick<SsoConnection, "issuer" | "clientId" | "domain"> {
+interface ConnectionInput extends Pick<SsoConnection, "issuer" | "clientId" | "domain"> {
   /** Absent: the stored one. */
   readonly clientSecret?: string | undefined;
 }
-
-export type SsoOffer = "offered" | "required";
 
 /** An owner's view. Without a connection everything but `redirectUri` is null. */
 type ConnectionView = ReturnType<typeof toView>;
@@ -219,7 +217,7 @@ export class SsoService implements AsyncDisposable {
   }
 
   /** `offered`: a user of the group can sign in with its identity provider; `required`: only so (SSO_ONLY). */
-  async offerTo(email: string, organizationId: string | null): Promise<SsoOffer | null> {
+  async offerTo(email: string, organizationId: string | null): Promise<"offered" | "required" | null> {
     const { operators, only } = this.#deps.ssoSettings;
     if (organizationId === null) return operators && (only === "none" ? "offered" : "required");
     const connection = await this.#find({ organization: organizationId, verifiedAt: { $ne: null } });
