@@ -124,11 +124,7 @@ export async function handleAuthRequest(
   if (cookie !== undefined)
     headers.set("cookie", principal ? cookie : cookie.replaceAll(`${SESSION_COOKIE}=`, "hidden="));
   if (body !== undefined) headers.set("content-type", "application/json");
-  const request = new Request(url, {
-    method,
-    headers,
-    ...(body !== undefined && { body: toJson(body) }),
-  });
+  const request = new Request(url, { method, headers, body: body === undefined ? null : toJson(body) });
   const state: AuthRequest = {
     ...call,
     em: database.em(),
