@@ -16,23 +16,15 @@ import {
 import { none } from "../operations/schemas.ts";
 import { userRoles } from "../organizations/api.ts";
 import { accountEmail, freeText, organizationNameField, savedViewNameField } from "./fields.ts";
-import type { InvitationService } from "./invitations/service.ts";
-import type { MemberService } from "./members/service.ts";
+import type { MembershipServices } from "./services.ts";
 import { canGiveAccess } from "./sessions/session-principal.ts";
-import type { OrganizationChanges } from "./organization-changes.service.ts";
-import type { ReviewService } from "./requests/review.service.ts";
 import { savedViewQuery, type SavedViewService } from "./saved-view.service.ts";
 import { ssoOperations } from "./sso/operations.ts";
-import type { SsoService } from "./sso/service.ts";
 
-interface Services {
-  readonly invitations: InvitationService;
-  readonly members: MemberService;
-  readonly organizationChanges: OrganizationChanges;
-  readonly reviews: ReviewService;
-  readonly sso: SsoService;
-  readonly views: SavedViewService;
-}
+type Services = Pick<
+  MembershipServices,
+  "invitations" | "members" | "organizationChanges" | "reviews" | "sso"
+> & { readonly views: SavedViewService };
 
 const byId = z.object({ id: z.string() });
 /** `member`, until the SDL loses it, is the former name of a dispatcher. */
