@@ -1,6 +1,6 @@
 /** Creates and renames users, checks their passwords and revokes their sessions. */
 import { randomUUID } from "node:crypto";
-import { type EntityManager, UniqueConstraintViolationException } from "@mikro-orm/postgresql";
+import { type EntityManager, raw, UniqueConstraintViolationException } from "@mikro-orm/postgresql";
 import { recordAuditEvent } from "../audit/api.ts";
 import type { Reader } from "../core/postgres/database.ts";
 import { AppError } from "../core/errors.ts";
@@ -65,7 +65,8 @@ export class UserService {
 
 /** Revokes the sessions of all users and makes all browsers unknown. Returns the number of sessions. */
 export async function revokeAllSessions(tx: Reader): Promise<number> {
-  await tx.em().nativeUpdate(User, {}, { epoch: randomUUID() });
+  const epoch = raw("gen_random_uuid()");
+  await tx.em().nativeUpdate(User, {}, { epoch });
   return await tx.em().nativeDelete(UserSession, {});
 }
 

@@ -48,26 +48,8 @@ export function createBetterAuth(context: AccountContext) {
     },
     user: { modelName: "user_account", validateUserInfo: sso.admit },
     account: { modelName: "user_credential", updateAccountOnSignIn: false },
-    verification: {
-      modelName: "user_verification",
-      additionalFields: { epoch: { ...ownField, type: "string" } },
-      storeIdentifier: "hashed",
-      // purgeAccountData deletes the expired ones.
-      disableCleanup: true,
-    },
-    session: {
-      modelName: "user_session",
-      additionalFields: {
-        epoch: { ...ownField, type: "string", returned: false },
-        provider: { ...ownField, type: "string", returned: false },
-        lastSeenAt: { ...ownField, type: "date" },
-        authenticatedAt: { ...ownField, type: "date" },
-      },
-      expiresIn: SESSION_LIFETIME_MS / 1000,
-      // sessions/verifier.ts enforces the idle timeout and freshness.
-      disableSessionRefresh: true,
-      freshAge: 0,
-    },
+    session,
+    verification,
     // Ours is the last, so that its hooks see what the others decided.
     plugins: [twoFactorPlugin, passkeyPlugin, waymarkPlugin(context, sso)],
     advanced: {
@@ -95,3 +77,25 @@ const twoFactorPlugin = twoFactor({
 
 /** Set by our hook only. */
 const ownField = { required: false, input: false } as const;
+
+const session = {
+  modelName: "user_session",
+  additionalFields: {
+    epoch: { ...ownField, type: "string", returned: false },
+    provider: { ...ownField, type: "string", returned: false },
+    lastSeenAt: { ...ownField, type: "date" },
+    authenticatedAt: { ...ownField, type: "date" },
+  },
+  expiresIn: SESSION_LIFETIME_MS / 1000,
+  // sessions/verifier.ts enforces the idle timeout and freshness.
+  disableSessionRefresh: true,
+  freshAge: 0,
+} as const;
+
+const verification = {
+  modelName: "user_verification",
+  additionalFields: { epoch: { ...ownField, type: "string" } },
+  storeIdentifier: "hashed",
+  // purgeAccountData deletes the expired ones.
+  disableCleanup: true,
+} as const;
