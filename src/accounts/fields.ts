@@ -6,7 +6,7 @@ import { badRequest } from "../core/errors.ts";
 import { toProblems } from "../core/zod-problems.ts";
 
 const MAX_EMAIL_INPUT_LENGTH = 300;
-/** For messages, questions, answers, reasons and notes. */
+/** For messages, questions, answers, reasons and notes, in code points as PostgreSQL counts them. */
 const MAX_FREE_TEXT_LENGTH = 2_000;
 
 /** Control characters, line breaks and bidirectional overrides: `invoice\u202Efdp.exe` is displayed as another name. */
@@ -44,7 +44,7 @@ export const savedViewNameField = singleLine(60);
 export const freeText = plainText
   .transform((text) => text.replaceAll(/\r\n?/g, "\n").trim())
   .refine((text) => text !== "", { error: "must not be empty" })
-  .refine((text) => codePointLength(text) <= MAX_FREE_TEXT_LENGTH, {
+  .refine((text) => Array.from(text).length <= MAX_FREE_TEXT_LENGTH, {
     error: `must be at most ${MAX_FREE_TEXT_LENGTH} characters`,
   })
   .refine((text) => !FORBIDDEN_IN_TEXT.test(text), { error: "must not contain control characters" });
@@ -64,13 +64,8 @@ function singleLine(max: number) {
   return plainText
     .transform((text) => text.trim().normalize("NFC"))
     .refine((text) => text !== "", { error: "must not be empty" })
-    .refine((text) => codePointLength(text) <= max, { error: `must be at most ${max} characters` })
+    .refine((text) => Array.from(text).length <= max, { error: `must be at most ${max} characters` })
     .refine((text) => !FORBIDDEN_IN_LINE.test(text), {
       error: "must be one line, without control characters",
     });
-}
-
-/** In code points, as PostgreSQL counts them. Far too long texts return their UTF-16 length, to save the work. */
-function codePointLength(text: string): number {
-  return text.length > 4 * MAX_FREE_TEXT_LENGTH ? text.length : Array.from(text).length;
 }

@@ -16,25 +16,15 @@ import {
 import { none } from "../operations/schemas.ts";
 import { userRoles } from "../organizations/api.ts";
 import { accountEmail, freeText, organizationNameField, savedViewNameField } from "./fields.ts";
-import type { InvitationService } from "./invitations/service.ts";
-import type { MemberService } from "./members/service.ts";
+import type { MembershipServices } from "./services.ts";
 import { canGiveAccess } from "./sessions/session-principal.ts";
-import type { ReviewService } from "./requests/review.service.ts";
 import { savedViewQuery, type SavedViewService } from "./saved-view.service.ts";
 import { ssoOperations } from "./sso/operations.ts";
-import type { SsoService } from "./sso/service.ts";
-import type { SuspensionService } from "./suspension.service.ts";
-import type { TimeZoneService } from "./time-zone.service.ts";
 
-interface Services {
-  readonly invitations: InvitationService;
-  readonly members: MemberService;
-  readonly reviews: ReviewService;
-  readonly sso: SsoService;
-  readonly suspensions: SuspensionService;
-  readonly timeZones: TimeZoneService;
-  readonly views: SavedViewService;
-}
+type Services = Pick<
+  MembershipServices,
+  "invitations" | "members" | "organizationChanges" | "reviews" | "sso"
+> & { readonly views: SavedViewService };
 
 const byId = z.object({ id: z.string() });
 /** `member`, until the SDL loses it, is the former name of a dispatcher. */
@@ -103,9 +93,9 @@ export const memberOperations: readonly Operation<Services>[] = [
         .string()
         .refine(isTimeZone, { error: "must be an IANA time zone, such as Europe/London, or UTC" }),
     }),
-    run({ timeZones }, principal, { timeZone }) {
+    run({ organizationChanges }, principal, { timeZone }) {
       invariant(principal.organizationId, "owners have an organisation");
-      return timeZones.set(principal, principal.organizationId, timeZone);
+      return organizationChanges.setTimeZone(principal, toTypedId("org", principal.organizationId), timeZone);
     },
   }),
   operation({
@@ -141,31 +131,33 @@ export const memberOperations: readonly Operation<Services>[] = [
     ...ofOperator,
     name: "suspendOrganization",
     input: z.object({ reason: freeText.optional() }),
-    run: ({ suspensions }, operator, { id, reason = null }) => suspensions.suspend(operator, id, reason),
+    run: ({ organizationChanges }, operator, { id, reason = null }) =>
+      organizationChanges.suspend(operator, id, reason),
   }),
   operation({
     ...ofOperator,
     name: "restoreOrganization",
-    run: ({ suspensions }, operator, { id }) => suspensions.restore(operator, id),
+    run: ({ organizationChanges }, operator, { id }) => organizationChanges.restore(operator, id),
   }),
   operation({
     ...ofOperator,
     name: "renameOrganization",
     graphql: { subject: "name" },
     input: z.object({ name: organizationNameField }),
-    run: ({ suspensions }, operator, { id, name }) => suspensions.rename(operator, id, name),
+    run: ({ organizationChanges }, operator, { id, name }) => organizationChanges.rename(operator, id, name),
   }),
   operation({
     ...ofOperator,
     name: "allowJobImport",
     input: z.object({ allowed: z.boolean() }),
-    run: ({ suspensions }, operator, { id, allowed }) => suspensions.allowJobImport(operator, id, allowed),
+    run: ({ organizationChanges }, operator, { id, allowed }) =>
+      organizationChanges.allowJobImport(operator, id, allowed),
   }),
   operation({
     ...ofSignedInOperator,
     name: "viewAsOrganization",
     fresh: false,
-    run: ({ suspensions }, operator, { id }) => suspensions.view(operator, id),
+    run: ({ organizationChanges }, operator, { id }) => organizationChanges.view(operator, id),
   }),
   operation({
     ...ofSignedInOperator,

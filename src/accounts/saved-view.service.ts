@@ -1,12 +1,31 @@
 /** Saved views of the console's jobs table: a user's own, and those shared with the user's organisation. */
-import { type EntityManager, LockMode, raw } from "@mikro-orm/postgresql";
+import { defineEntity, type EntityManager, type InferEntity, LockMode, p, raw } from "@mikro-orm/postgresql";
 import { z } from "zod";
 import { User, type UserRole } from "../organizations/api.ts";
 import type { Database, Reader } from "../core/postgres/database.ts";
 import { AppError, invariant } from "../core/errors.ts";
 import { fromTypedId, newUuid } from "../core/ids.ts";
 import { partnerOf, type Principal } from "../core/principal.ts";
-import { SavedView } from "./saved-view.entity.ts";
+
+/** Deleted with the user. */
+export const SavedView = defineEntity({
+  name: "SavedView",
+  tableName: "saved_view",
+  properties: {
+    id: p.uuid().primary(),
+    user: () => p.manyToOne(User).deleteRule("cascade"),
+    name: p.text(),
+    /** The query string of the page's URL: filters, order and columns. */
+    query: p.text(),
+    /** All of the user's organisation see it, or all operators. */
+    isShared: p.boolean().default(false),
+    createdAt: p.datetime(3).defaultRaw("now()"),
+    updatedAt: p.datetime(3).defaultRaw("now()"),
+  },
+  uniques: [{ name: "saved_view_user_name", properties: ["user", "name"] }],
+});
+
+export type SavedView = InferEntity<typeof SavedView>;
 
 /** Of a user, and shared views of an organisation. */
 const MAX_VIEWS = 50;
@@ -34,9 +53,7 @@ export class SavedViewService {
     return on.em().find(SavedView, visibleTo(user), { orderBy: [byName, { name: "asc" }] });
   }
 
-  /**
-   * Saves a view, or replaces the one with the same name. Throws ConflictException above 50 views.
-   */
+  /** Saves a view, or replaces the one with the same name. Throws ConflictException above 50 views. */
   async save(principal: ViewUser, { name, query }: { name: string; query: string }): Promise<SavedView> {
     return await this.#database.transactional(async (em) => {
       // Locks the user, so that two concurrent saves can't exceed the limit together.

@@ -11,6 +11,7 @@ import { InvitationService } from "./invitations/service.ts";
 import { RegistrationService } from "./members/registration.service.ts";
 import { MemberService } from "./members/service.ts";
 import { hasPasskeys } from "./passkeys/hooks.ts";
+import { OrganizationChanges } from "./organization-changes.service.ts";
 import { createPasswordHasher } from "./passwords/hasher.ts";
 import { PasswordService } from "./passwords/service.ts";
 import { ReviewService } from "./requests/review.service.ts";
@@ -18,72 +19,54 @@ import { AccountRequestService } from "./requests/service.ts";
 import { SessionService } from "./sessions/service.ts";
 import type { SessionPrincipal } from "./sessions/session-principal.ts";
 import { SessionVerifier } from "./sessions/verifier.ts";
-import { SuspensionService } from "./suspension.service.ts";
 import { SsoService } from "./sso/service.ts";
-import { TimeZoneService } from "./time-zone.service.ts";
-import { TwoFactorDiagnostics } from "./two-factor/diagnostics.ts";
 import { UserService } from "./user.service.ts";
 
-export type AccountServices = ReturnType<typeof createAccountServices>;
-export type MembershipServices = ReturnType<typeof createMembershipServices>;
+type Opened = ReturnType<typeof openAccounts>;
+export type AccountServices = Opened["accounts"];
+export type MembershipServices = Opened["membership"];
 
 /** Disposing waits for background work, such as mails of answered requests. */
 export function openAccounts(deps: AccountDeps) {
-  const context = createContext(deps);
-  return {
-    accounts: createAccountServices(context),
-    membership: createMembershipServices(context),
-    async [Symbol.asyncDispose]() {
-      await context.backgroundQueue[Symbol.asyncDispose]();
-      await context.sso[Symbol.asyncDispose]();
-    },
-  };
-}
-
-function createContext(deps: AccountDeps): AccountContext {
-  const { database, logger } = deps;
+  const { database } = deps;
   const metrics = createAuthMetrics(deps.registry);
-  const hasher = createPasswordHasher(() => metrics.passwordHashes.inc());
-  const authSecret = deriveAuthSecret(deps.secretBox);
-  return {
+  const context: AccountContext = {
     ...deps,
     metrics,
-    hasher,
-    authSecret,
-    backgroundQueue: createBackgroundQueue(logger),
+    hasher: createPasswordHasher(() => metrics.passwordHashes.inc()),
+    authSecret: deriveAuthSecret(deps.secretBox),
+    backgroundQueue: createBackgroundQueue(deps.logger),
     sso: new SsoService(deps),
     // Always the shared store: password guesses must count across processes.
     throttle: new Throttle(createPostgresStore(database)),
   };
-}
-
-function createAccountServices(context: AccountContext) {
-  const passwords = new PasswordService(context);
-  const auth = createBetterAuth(context);
-  const diagnostics = new TwoFactorDiagnostics(context);
+  const { backgroundQueue, sso, throttle } = context;
+  const { handler } = createBetterAuth(context);
   return {
-    users: new UserService(context),
-    /** Answers the routes of better-auth. */
-    handleAuth: (call: AuthCall) => handleAuthRequest({ ...context, auth, diagnostics }, call),
-    hasPasskeys: ({ user }: SessionPrincipal) => hasPasskeys(context.database, user.id),
-    passwords,
-    sso: context.sso,
-    sessions: new SessionService(context),
-    sessionVerifier: new SessionVerifier(context),
-    /** Also used for other attempts that must be limited. */
-    throttle: context.throttle,
-  };
-}
-
-function createMembershipServices(context: AccountContext) {
-  return {
-    accountRequests: new AccountRequestService(context),
-    reviews: new ReviewService(context),
-    registrations: new RegistrationService(context),
-    invitations: new InvitationService(context),
-    members: new MemberService(context),
-    sso: context.sso,
-    suspensions: new SuspensionService(context),
-    timeZones: new TimeZoneService(context),
+    accounts: {
+      users: new UserService(context),
+      /** Answers the routes of better-auth. */
+      handleAuth: (call: AuthCall) => handleAuthRequest(context, handler, call),
+      hasPasskeys: ({ user }: SessionPrincipal) => hasPasskeys(database, user.id),
+      passwords: new PasswordService(context),
+      sso,
+      sessions: new SessionService(context),
+      sessionVerifier: new SessionVerifier(context),
+      /** Also used for other attempts that must be limited. */
+      throttle,
+    },
+    membership: {
+      accountRequests: new AccountRequestService(context),
+      reviews: new ReviewService(context),
+      registrations: new RegistrationService(context),
+      invitations: new InvitationService(context),
+      members: new MemberService(context),
+      sso,
+      organizationChanges: new OrganizationChanges(context),
+    },
+    async [Symbol.asyncDispose]() {
+      await backgroundQueue[Symbol.asyncDispose]();
+      await sso[Symbol.asyncDispose]();
+    },
   };
 }

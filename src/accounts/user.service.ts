@@ -1,14 +1,14 @@
 /** Creates and renames users, checks their passwords and revokes their sessions. */
 import { randomUUID } from "node:crypto";
-import { type EntityManager, UniqueConstraintViolationException } from "@mikro-orm/postgresql";
+import { type EntityManager, raw, UniqueConstraintViolationException } from "@mikro-orm/postgresql";
+import { recordAuditEvent } from "../audit/api.ts";
 import type { Reader } from "../core/postgres/database.ts";
 import { AppError } from "../core/errors.ts";
 import { newUuid } from "../core/ids.ts";
 import { Organization, User, type UserRole } from "../organizations/api.ts";
-import { recordUserEvent, type ClientInfo } from "./auth/client-info.ts";
+import type { ClientInfo } from "./auth/auth-request.ts";
 import type { AccountContext } from "./context.ts";
 import { PASSWORD_PROVIDER, UserCredential } from "./credential.entity.ts";
-import { accountEmail, parseOrThrow } from "./fields.ts";
 import { checkPassword } from "./passwords/rules.ts";
 import { UserSession, UserVerification } from "./sessions/entity.ts";
 import type { SessionPrincipal } from "./sessions/session-principal.ts";
@@ -55,22 +55,19 @@ export class UserService {
   async rename(principal: SessionPrincipal, name: string, client: ClientInfo): Promise<void> {
     const { user } = principal;
     if (name === user.name) return;
-    await this.#context.database.transactional(async (em, tx) => {
-      const account = await em.findOne(User, { id: user.id });
-      if (!account) throw new AppError("UnauthorizedException", "The account no longer exists");
-      em.assign(account, { name, updatedAt: new Date() });
+    await this.#context.database.transactional(async (em) => {
+      await em.nativeUpdate(User, { id: user.id }, { name, updatedAt: new Date() });
       const details = { from: user.name, to: name };
-      await recordUserEvent(tx, principal, client, { action: "user.renamed", details });
+      await recordAuditEvent(em, { ...principal, ...client, action: "user.renamed", details });
     });
   }
 }
 
-/** `input`: an e-mail address. Throws BadRequestException if it is invalid, and NotFoundException if it has no account. */
-export async function userByEmail(em: EntityManager, input: string): Promise<User> {
-  const email = parseOrThrow(accountEmail, input, "email");
-  const user = await em.findOne(User, { email });
-  if (!user) throw new AppError("NotFoundException", `No account has the e-mail address ${email}`);
-  return user;
+/** Revokes the sessions of all users and makes all browsers unknown. Returns the number of sessions. */
+export async function revokeAllSessions(tx: Reader): Promise<number> {
+  const epoch = raw("gen_random_uuid()");
+  await tx.em().nativeUpdate(User, {}, { epoch });
+  return await tx.em().nativeDelete(UserSession, {});
 }
 
 /** The columns of a user's password. */

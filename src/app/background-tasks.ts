@@ -1,5 +1,5 @@
 /** Recurring background tasks of every process, in all roles. */
-import { purgeAccountData, purgeSessions } from "../accounts/api.ts";
+import { purgeAccountData } from "../accounts/api.ts";
 import { type KeyVerifier, purgeEndedKeys } from "../api-keys/api.ts";
 import { feedLagSeconds, trimTestEvents } from "../events/api.ts";
 import { purgeBuckets } from "../rate-limits/api.ts";
@@ -12,7 +12,6 @@ import { SECOND_MS, MINUTE_MS, HOUR_MS } from "../core/time.ts";
 import { ensureDailyPartitions } from "../request-log/api.ts";
 import { ensurePartitions } from "../webhooks/api.ts";
 
-const PURGE_BATCH_SIZE = 1_000;
 const PURGE_BUCKETS_BATCH_SIZE = 10_000;
 
 /** Starts the tasks. Disposing stops them and waits for those that are running. */
@@ -51,7 +50,6 @@ export function startBackgroundTasks(
       async () => metrics.trimmedIdempotencyRecords.inc(await trimIdempotencyRecords(database)),
     ],
     ["trim test events", 5 * MINUTE_MS, () => trimTestEvents(database)],
-    ["purge sessions", MINUTE_MS, () => purgeSessions(database, PURGE_BATCH_SIZE)],
     ["purge accounts", HOUR_MS, () => purgeAccountData(database, { nowMs: clock.now(), retentionDays })],
     ["purge rate limits", HOUR_MS, () => purgeBuckets(database, PURGE_BUCKETS_BATCH_SIZE)],
     ["purge keys", HOUR_MS, () => purgeEndedKeys(database, retentionDays)],

@@ -1,5 +1,5 @@
 /** Composes the services for one command: opens the database, migrates it and creates the services. */
-import { inviteOperator, issueRecoveryLink, resetTwoFactor, SuspensionService } from "../accounts/api.ts";
+import { inviteOperator, issueRecoveryLink, OrganizationChanges, resetTwoFactor } from "../accounts/api.ts";
 import type { AuditContext } from "../audit/api.ts";
 import { toConfig, type Config } from "../config/config.ts";
 import { readEnv } from "../config/env.ts";
@@ -97,7 +97,7 @@ function createServices(config: Config, database: Database) {
     ...services,
     exportJobs: (query: Pick<JobExport, "filter" | "format">) =>
       exportJobs(database, systemPrincipal, { ...query, order: { field: "id", descending: false } }),
-    suspensions: new SuspensionService(deps),
+    organizationChanges: new OrganizationChanges(deps),
     inviteOperator: (context: AuditContext, email: string) =>
       inviteOperator({ database, clock, pageUrl }, context, email),
     issueRecoveryLink: (context: AuditContext, email: string) =>

@@ -6,7 +6,7 @@ import {
   consumeEmailToken,
   issueEmailLink,
 } from "../../src/accounts/email-token.service.ts";
-import type { EmailTokenKind } from "../../src/accounts/email-token.entity.ts";
+import type { EmailTokenKind } from "../../src/accounts/email-token.service.ts";
 import { fromTypedId, newUuid } from "../../src/core/ids.ts";
 import { raw, sql } from "../../src/core/postgres/sql.ts";
 import { openAccountRequestFixture } from "../support/accounts/account-request.fixture.ts";

@@ -194,12 +194,12 @@ describe("a suspended organisation", () => {
 it("deliveries of a suspended organisation stay pending and are sent when it is restored", async () => {
   await using rig = await startDispatcherFixture();
   await using receiver = await startTestReceiver();
-  const { suspensions } = rig.app.membership;
+  const { organizationChanges } = rig.app.membership;
   const context = { actor: { type: "system", id: null }, ipAddress: null, requestId: null } as const;
   const endpoint = await rig.createEndpoint({ url: receiver.url });
   const dispatcher = await rig.startDispatcher();
   const id = toTypedId("org", rig.agent.id);
-  await suspensions.suspend(context, id, null);
+  await organizationChanges.suspend(context, id, null);
   await rig.app.createJobs(rig.agent, [{}, {}]);
   dispatcher.wake();
   await rig.sweep(dispatcher);
@@ -227,7 +227,7 @@ it("deliveries of a suspended organisation stay pending and are sent when it is 
   opened.use(listenToChannel(listening));
   // The first call belongs to the connection itself.
   await eventually(() => expect(notifications).toBe(1));
-  await suspensions.restore(context, id);
+  await organizationChanges.restore(context, id);
   await eventually(() => expect(notifications).toBe(2));
   dispatcher.wake();
   expect(await rig.waitForStatus(endpoint, "delivered")).toHaveLength(pending.length);

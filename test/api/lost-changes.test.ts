@@ -147,7 +147,7 @@ const conflicts: Record<string, () => Promise<Conflict>> = {
       table: "access_revision",
       id: "true",
       changes: [
-        () => app.membership.suspensions.suspend(source, toTypedId("org", organizationId), null),
+        () => app.membership.organizationChanges.suspend(source, toTypedId("org", organizationId), null),
         () => app.keys.setRateLimits(key.id, { read: null }),
       ],
       state: sql`select suspended_at is not null as suspended, rate_limits from api_key

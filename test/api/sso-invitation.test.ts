@@ -1,6 +1,6 @@
 /** Accepting an invitation with single sign-on, in place of a password. */
 import { describe, expect, it } from "vitest";
-import { inviteOperator } from "../../src/accounts/invitations/operator-invitation.ts";
+import { inviteOperator } from "../../src/accounts/invitations/service.ts";
 import { NO_SOURCE } from "../../src/audit/api.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { systemActor } from "../../src/core/principal.ts";

@@ -1,6 +1,6 @@
 /** Single sign-on with OpenID Connect: of operators (OIDC_ISSUER) and of organisations. */
 import { describe, expect, it } from "vitest";
-import { issueRecoveryLink } from "../../src/accounts/passwords/recovery.ts";
+import { issueRecoveryLink } from "../../src/accounts/recovery.ts";
 import { cliAuditContext } from "../../src/cli/context.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { toTypedId } from "../../src/core/ids.ts";
@@ -253,7 +253,11 @@ describe("a refused sign-in", () => {
   it("is of a suspended organisation", async () => {
     const { member, organization } = await sso.connect();
     await sso.ssoSignIn(member);
-    await sso.shared.membership.suspensions.suspend(cliAuditContext, toTypedId("org", organization.id), null);
+    await sso.shared.membership.organizationChanges.suspend(
+      cliAuditContext,
+      toTypedId("org", organization.id),
+      null,
+    );
     expect((await sso.ssoSignIn(member)).location).toBe("/sign-in?error=sso_suspended");
   });
 

@@ -1,7 +1,6 @@
 /** The hooks of a signed-in user's changes to their own account: two-factor authentication, and signing out. */
 import { APIError } from "better-auth/api";
 import { requireFreshAuthentication } from "../../core/fresh-authentication.ts";
-import type { Reader } from "../../core/postgres/database.ts";
 import type { AccountContext } from "../context.ts";
 import { UserCredential } from "../credential.entity.ts";
 import { requirePasskeyOf } from "../passkeys/hooks.ts";
@@ -9,8 +8,7 @@ import { FORGOTTEN_PASSWORD_PATH, twoFactorChangedMail } from "../passwords/mail
 import { UserVerification } from "../sessions/entity.ts";
 import type { SessionPrincipal } from "../sessions/session-principal.ts";
 import { revokeSessions } from "../user.service.ts";
-import { authRequest, type EndpointHooks, signedInUser } from "./auth-request.ts";
-import { recordUserEvent } from "./client-info.ts";
+import { authRequest, type EndpointHooks, recordOwnEvent, signedInUser } from "./auth-request.ts";
 import { cookieAttributes, TWO_FACTOR_COOKIE } from "./cookies.ts";
 
 export function accountHooks(context: AccountContext): EndpointHooks {
@@ -43,7 +41,7 @@ export function accountHooks(context: AccountContext): EndpointHooks {
         await database.transaction(async (tx) => {
           const token = endpoint.context.newSession?.session.token ?? null;
           const ended = await revokeSessions(tx, principal.user.id, { token });
-          await record(tx, "two_factor.enabled", { sessions_ended: ended });
+          await recordOwnEvent(tx, "two_factor.enabled", { sessions_ended: ended });
           await mailChange(tx, principal, true);
         });
       },
@@ -51,12 +49,12 @@ export function accountHooks(context: AccountContext): EndpointHooks {
         const principal = signedInUser();
         await database.transaction(async (tx) => {
           await tx.em().nativeDelete(UserVerification, { value: principal.user.id });
-          await record(tx, "two_factor.disabled");
+          await recordOwnEvent(tx, "two_factor.disabled");
           await mailChange(tx, principal, false);
         });
       },
-      "/two-factor/generate-backup-codes": () => record(database, "recovery_codes.regenerated"),
-      "/sign-out": () => record(database, "session.closed"),
+      "/two-factor/generate-backup-codes": () => recordOwnEvent(database, "recovery_codes.regenerated"),
+      "/sign-out": () => recordOwnEvent(database, "session.closed"),
     },
   };
 }
@@ -71,8 +69,4 @@ async function takePasswordAttempt({ database, clock, throttle }: AccountContext
     requireFreshAuthentication(principal, clock.now());
   request.attempts = [["password-account", id]];
   await throttle.take(...request.attempts);
-}
-
-async function record(on: Reader, action: string, details?: Record<string, unknown>): Promise<void> {
-  await recordUserEvent(on, signedInUser(), authRequest().client, { action, details });
 }

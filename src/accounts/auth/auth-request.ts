@@ -2,22 +2,31 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { GenericEndpointContext } from "better-auth";
 import type { EntityManager } from "@mikro-orm/postgresql";
+import { recordAuditEvent } from "../../audit/api.ts";
 import { AppError, invariant } from "../../core/errors.ts";
 import type { Reader } from "../../core/postgres/database.ts";
+import { systemActor } from "../../core/principal.ts";
 import type { OAuthProvider } from "better-auth/oauth2";
 import type { User } from "../../organizations/api.ts";
-import type { TwoFactorDiagnostics } from "../two-factor/diagnostics.ts";
+import type { AccountContext } from "../context.ts";
 import type { UserPasskey } from "../passkeys/entity.ts";
 import type { SessionPrincipal } from "../sessions/session-principal.ts";
 import type { Claims, IdentityProvider, SsoError } from "../sso/provider.ts";
-import type { ClientInfo } from "./client-info.ts";
-import { SESSION_COOKIE, withoutCookie } from "./cookies.ts";
+import { SESSION_COOKIE } from "./cookies.ts";
 import type { ThrottleAttempt } from "./throttle.ts";
 
 export const AUTH_PATH = "/auth";
 /** Passes the client's IP address to the library. We always set it, so clients can't forge it. */
 export const CLIENT_IP_HEADER = "x-waymark-client-ip";
 const MAX_USER_AGENT_LENGTH = 300;
+
+/** The HTTP client's details that account services need. */
+export interface ClientInfo {
+  readonly cookie: string | undefined;
+  readonly ipAddress: string;
+  readonly userAgent: string | undefined;
+  readonly requestId: string;
+}
 
 export interface AuthCall {
   readonly method: string;
@@ -77,16 +86,31 @@ export function signedInUser(): SessionPrincipal {
   return principal;
 }
 
-interface AuthHandler {
-  readonly database: Pick<Reader, "em">;
-  readonly auth: { handler: (request: Request) => Promise<Response> };
-  readonly diagnostics: TwoFactorDiagnostics;
-  readonly publicUrl: string | null;
+/** Records an action of the signed-in user on their own account. `on`: the transaction of the change, if there is one. */
+export async function recordOwnEvent(
+  on: Reader,
+  action: string,
+  details?: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await recordAuditEvent(on, { ...signedInUser(), ...authRequest().client, action, details });
+}
+
+/** Records a failed sign-in to an existing account in the background, so that it takes no longer to answer than an unknown one. */
+export function recordFailedSignIn(
+  { backgroundQueue, database }: Pick<AccountContext, "backgroundQueue" | "database">,
+  { email, organization }: User,
+  details: Readonly<Record<string, unknown>>,
+): void {
+  const organizationId = organization?.id ?? null;
+  const failed = { action: "session.sign_in_failed", actor: systemActor, organizationId, subject: email };
+  const event = { ...authRequest().client, ...failed, details };
+  backgroundQueue.run("record a failed sign-in", async () => void (await recordAuditEvent(database, event)));
 }
 
 /** Returns the library's response. Throws AppErrors of the hooks. */
 export async function handleAuthRequest(
-  { auth, database, diagnostics, publicUrl }: AuthHandler,
+  { database, publicUrl }: Pick<AccountContext, "database" | "publicUrl">,
+  handler: (request: Request) => Promise<Response>,
   call: AuthCall,
 ): Promise<Response> {
   const { method, origin, path, body, client, principal } = call;
@@ -96,14 +120,11 @@ export async function handleAuthRequest(
   // Users recognise their sessions by it, so it must be printable.
   const printableUserAgent = userAgent?.replaceAll(/[^\x20-\x7e]/g, "").slice(0, MAX_USER_AGENT_LENGTH);
   if (printableUserAgent) headers.set("user-agent", printableUserAgent);
-  // The library would take a code for a change of the session that the browser had before.
-  if (cookie !== undefined) headers.set("cookie", principal ? cookie : withoutCookie(cookie, SESSION_COOKIE));
+  // Without its cookie, the library doesn't take a code for a change of the session that the browser had before.
+  if (cookie !== undefined)
+    headers.set("cookie", principal ? cookie : cookie.replaceAll(`${SESSION_COOKIE}=`, "hidden="));
   if (body !== undefined) headers.set("content-type", "application/json");
-  const request = new Request(url, {
-    method,
-    headers,
-    ...(body !== undefined && { body: toJson(body) }),
-  });
+  const request = new Request(url, { method, headers, body: body === undefined ? null : toJson(body) });
   const state: AuthRequest = {
     ...call,
     em: database.em(),
@@ -115,11 +136,7 @@ export async function handleAuthRequest(
     passkey: null,
     failure: null,
   };
-  try {
-    return await current.run(state, () => auth.handler(request));
-  } catch (error) {
-    throw state.user ? await diagnostics.explain(error, state.user.id) : error;
-  }
+  return await current.run(state, () => handler(request));
 }
 
 /** Throws BadRequestException for lists in lists that `JSON.parse` accepts and `JSON.stringify` doesn't. */

@@ -1,10 +1,10 @@
 /** Configures better-auth on our own tables: sessions, password sign-in and two-factor authentication (docs/decisions/0029). */
 import { betterAuth } from "better-auth";
 import { twoFactor } from "better-auth/plugins";
-import { PostgresDialect } from "kysely";
+import { CamelCasePlugin, Kysely, PostgresDialect } from "kysely";
 import { newUuid } from "../../core/ids.ts";
 import { pathPrefix } from "../../core/public-url.ts";
-import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from "../passwords/rules.ts";
+import { MAX_PASSWORD_LENGTH } from "../passwords/rules.ts";
 import { SESSION_LIFETIME_MS } from "../sessions/entity.ts";
 import { AUTH_PATH, CLIENT_IP_HEADER } from "./auth-request.ts";
 import { cookieAttributes, COOKIE_PREFIX, SESSION_COOKIE, TWO_FACTOR_COOKIE } from "./cookies.ts";
@@ -14,17 +14,16 @@ import { SsoHooks } from "../sso/hooks.ts";
 import { passkeyPlugin } from "../passkeys/plugin.ts";
 import { SECRET_VERSION } from "./secret.ts";
 
-const ISSUER = "Waymark";
-const TWO_FACTOR_COOKIE_MAX_AGE_S = 600;
-
 /** `authSecret`: at least 32 characters. Signs cookies, and encrypts TOTP secrets and recovery codes. */
 export function createBetterAuth(context: AccountContext) {
   const { database, hasher, authSecret, publicUrl } = context;
   const sso = new SsoHooks(context);
   const pool = { ...database.asPgPool(), end: async () => undefined, options: {} };
   const dialect = new PostgresDialect({ pool: pool as never });
+  const db = new Kysely({ dialect, plugins: [new CamelCasePlugin()] });
   return betterAuth({
-    appName: ISSUER,
+    // Also the issuer that authenticator apps show.
+    appName: "Waymark",
     // Null: of each request.
     ...(publicUrl !== null && { baseURL: `${publicUrl}${AUTH_PATH}` }),
     basePath: AUTH_PATH,
@@ -32,7 +31,7 @@ export function createBetterAuth(context: AccountContext) {
     secrets: [{ version: SECRET_VERSION, value: authSecret }],
     secret: authSecret,
     // Our endpoints use transactions only to use up a verification, which is one statement anyway.
-    database: { dialect, type: "postgres", transaction: false },
+    database: { db, type: "postgres", transaction: false },
     logger: { disabled: true },
     telemetry: { enabled: false },
     // Our own limits hold across processes and spare known browsers (docs/decisions/0053).
@@ -41,23 +40,16 @@ export function createBetterAuth(context: AccountContext) {
     emailAndPassword: {
       enabled: true,
       disableSignUp: true,
-      minPasswordLength: MIN_PASSWORD_LENGTH,
       maxPasswordLength: MAX_PASSWORD_LENGTH,
       password: {
         hash: (password) => hasher.hash(password),
         verify: ({ hash, password }) => hasher.verify(hash, password),
       },
     },
-    ...tableMappings,
-    user: { ...tableMappings.user, validateUserInfo: sso.admit },
-    session: {
-      ...tableMappings.session,
-      expiresIn: SESSION_LIFETIME_MS / 1000,
-      // sessions/verifier.ts enforces the idle timeout and freshness.
-      disableSessionRefresh: true,
-      freshAge: 0,
-      cookieCache: { enabled: false },
-    },
+    user: { modelName: "user_account", validateUserInfo: sso.admit },
+    account: { modelName: "user_credential", updateAccountOnSignIn: false },
+    session,
+    verification,
     // Ours is the last, so that its hooks see what the others decided.
     plugins: [twoFactorPlugin, passkeyPlugin, waymarkPlugin(context, sso)],
     advanced: {
@@ -75,62 +67,35 @@ export function createBetterAuth(context: AccountContext) {
 }
 
 const twoFactorPlugin = twoFactor({
-  issuer: ISSUER,
-  twoFactorCookieMaxAge: TWO_FACTOR_COOKIE_MAX_AGE_S,
   schema: {
-    user: { fields: { twoFactorEnabled: "two_factor_enabled" } },
     twoFactor: {
       modelName: "user_two_factor",
-      fields: {
-        secret: "secret",
-        backupCodes: "recovery_codes",
-        userId: "user_id",
-        verified: "verified",
-        failedVerificationCount: "failures",
-        lockedUntil: "locked_until",
-      },
+      fields: { backupCodes: "recoveryCodes", failedVerificationCount: "failures" },
     },
   },
 });
 
-const timestampFields = { createdAt: "created_at", updatedAt: "updated_at" };
-
 /** Set by our hook only. */
 const ownField = { required: false, input: false } as const;
 
-/** Maps the library's model names to our tables and columns. */
-const tableMappings = {
-  user: {
-    modelName: "user_account",
-    fields: { ...timestampFields, emailVerified: "email_verified" },
+const session = {
+  modelName: "user_session",
+  additionalFields: {
+    epoch: { ...ownField, type: "string", returned: false },
+    provider: { ...ownField, type: "string", returned: false },
+    lastSeenAt: { ...ownField, type: "date" },
+    authenticatedAt: { ...ownField, type: "date" },
   },
-  session: {
-    modelName: "user_session",
-    fields: {
-      ...timestampFields,
-      expiresAt: "expires_at",
-      ipAddress: "ip_address",
-      userAgent: "user_agent",
-      userId: "user_id",
-    },
-    additionalFields: {
-      epoch: { ...ownField, type: "string", returned: false },
-      provider: { ...ownField, type: "string", returned: false },
-      lastSeenAt: { ...ownField, type: "date", fieldName: "last_seen_at" },
-      authenticatedAt: { ...ownField, type: "date", fieldName: "authenticated_at" },
-    },
-  },
-  account: {
-    modelName: "user_credential",
-    fields: { ...timestampFields, accountId: "account_id", providerId: "provider_id", userId: "user_id" },
-    updateAccountOnSignIn: false,
-  },
-  verification: {
-    modelName: "user_verification",
-    fields: { ...timestampFields, expiresAt: "expires_at" },
-    additionalFields: { epoch: { ...ownField, type: "string" } },
-    storeIdentifier: "hashed",
-    // purgeSessions deletes the expired ones.
-    disableCleanup: true,
-  },
+  expiresIn: SESSION_LIFETIME_MS / 1000,
+  // sessions/verifier.ts enforces the idle timeout and freshness.
+  disableSessionRefresh: true,
+  freshAge: 0,
+} as const;
+
+const verification = {
+  modelName: "user_verification",
+  additionalFields: { epoch: { ...ownField, type: "string" } },
+  storeIdentifier: "hashed",
+  // purgeAccountData deletes the expired ones.
+  disableCleanup: true,
 } as const;

@@ -1,7 +1,4 @@
-/**
- * The session and two-factor cookies. Browsers accept a `__Host-` cookie only over HTTPS, for exactly this host and for
- * all paths.
- */
+/** Our cookies. Browsers accept a `__Host-` cookie only over HTTPS, for exactly this host and for all paths. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { parseCookies } from "better-auth/cookies";
 
@@ -12,13 +9,9 @@ export const TWO_FACTOR_COOKIE = "__Host-waymark_two_factor";
 
 export const cookieAttributes = { secure: true, httpOnly: true, sameSite: "lax", path: "/" } as const;
 
-/** Our cookies are shorter. */
-const MAX_COOKIE_VALUE_LENGTH = 512;
-
 /** Returns the value, or null if the cookie is missing, malformed or not signed with `key`, as the library signs it. */
 export function readSignedCookie(cookie: string | undefined, name: string, key: string): string | null {
   const text = parseCookies(cookie ?? "").get(name) ?? "";
-  if (text.length > MAX_COOKIE_VALUE_LENGTH) return null;
   const dot = text.lastIndexOf(".");
   if (dot < 1) return null;
   const signed = text.slice(0, dot);
@@ -27,12 +20,4 @@ export function readSignedCookie(cookie: string | undefined, name: string, key: 
   return signature.length === expectedSignature.length && timingSafeEqual(signature, expectedSignature)
     ? signed
     : null;
-}
-
-/** Returns a Cookie header without the cookie. */
-export function withoutCookie(cookie: string, name: string): string {
-  return cookie
-    .split(";")
-    .filter((part) => !part.trim().startsWith(`${name}=`))
-    .join(";");
 }

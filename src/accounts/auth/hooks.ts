@@ -1,27 +1,21 @@
 /** What Waymark adds to better-auth's endpoints: limits of attempts, suspension, audit entries, mails and its own messages. */
 import type { BetterAuthPlugin, GenericEndpointContext } from "better-auth";
 import { APIError, createAuthMiddleware, isAPIError } from "better-auth/api";
+import { recordAuditEvent } from "../../audit/api.ts";
 import { networkOf } from "../../core/network.ts";
 import { User } from "../../organizations/api.ts";
 import type { AccountContext } from "../context.ts";
-import { accountEmail, normalizeEmail } from "../fields.ts";
+import { accountEmail } from "../fields.ts";
 import { MAX_PASSWORD_LENGTH } from "../passwords/rules.ts";
 import { PASSKEY_SIGN_IN, passkeyHooks, refusedPasskey } from "../passkeys/hooks.ts";
 import { passkeySchema } from "../passkeys/plugin.ts";
 import { SSO_CALLBACK, SSO_START, SsoHooks } from "../sso/hooks.ts";
-import { isActive, PASSKEY_SESSION, UserSession } from "../sessions/entity.ts";
+import { activeAt, PASSKEY_SESSION, UserSession } from "../sessions/entity.ts";
 import { accountHooks } from "./account-hooks.ts";
-import { authRequest, type EndpointHooks } from "./auth-request.ts";
-import { recordFailedSignIn, recordUserEvent } from "./client-info.ts";
+import { authRequest, type EndpointHooks, recordFailedSignIn } from "./auth-request.ts";
 import { cookieAttributes, readSignedCookie, SESSION_COOKIE, TWO_FACTOR_COOKIE } from "./cookies.ts";
 import { KnownBrowsers } from "./known-browser.ts";
-import {
-  signInEndedError,
-  ssoRequiredError,
-  translate,
-  wrongCodeError,
-  wrongCredentialsError,
-} from "./messages.ts";
+import { refusal, ssoRequiredError, translate } from "./messages.ts";
 
 type Endpoint = GenericEndpointContext;
 
@@ -87,7 +81,7 @@ export function waymarkPlugin(context: AccountContext, sso: SsoHooks) {
             }
             if (path === SSO_CALLBACK && !newSession) throw sso.refuse(endpoint, locationOf(returned));
             await context.throttle.refund(...authRequest().attempts);
-            if (isSignIn(path)) await signIn.complete(endpoint);
+            if (isSignIn()) await signIn.complete(endpoint);
             return await after[path]?.(endpoint);
           }),
         },
@@ -113,13 +107,8 @@ function signInDetails(path: string): Record<string, unknown> {
   };
 }
 
-/** Codes are also checked to turn two-factor authentication on. */
-function isSignIn(path: string): boolean {
-  const { client, principal } = authRequest();
-  return signInSteps[path] === "two_factor"
-    ? client.cookie?.includes(`${TWO_FACTOR_COOKIE}=`) === true
-    : principal === null;
-}
+/** False for changes of a signed-in user, such as turning two-factor authentication on with a code. */
+const isSignIn = (): boolean => authRequest().principal === null;
 
 class SignInHooks {
   readonly #context: AccountContext;
@@ -135,12 +124,13 @@ class SignInHooks {
     const given = bodyOf(body);
     // The library rejects them.
     if (typeof given["email"] !== "string" || typeof given["password"] !== "string") return undefined;
+    const { data: email } = accountEmail.safeParse(given["email"]);
+    // No account has them, so there is nothing to guess.
+    if (email === undefined || given["password"].length > MAX_PASSWORD_LENGTH)
+      throw refusal("INVALID_EMAIL_OR_PASSWORD");
     const request = authRequest();
     const { client } = request;
-    const email = normalizeEmail(given["email"]);
-    const isPossible =
-      given["password"].length <= MAX_PASSWORD_LENGTH && accountEmail.safeParse(given["email"]).success;
-    if (isPossible) request.user = await this.#findUser({ email });
+    request.user = await this.#findUser({ email });
     const browser = this.#knownBrowsers.find(client.cookie, request.user);
     request.attempts =
       browser === null
@@ -154,7 +144,6 @@ class SignInHooks {
       browser === null ? "sign-in-total-account" : "sign-in-total-known",
       email,
     ]);
-    if (!isPossible) throw wrongCredentialsError();
     return { context: { body: { ...given, email } } };
   }
 
@@ -165,17 +154,19 @@ class SignInHooks {
     const { client, principal } = request;
     request.attempts = [["two-factor-address", client.ipAddress]];
     await throttle.take(...request.attempts);
-    const challenge = isSignIn(path) ? readSignedCookie(client.cookie, TWO_FACTOR_COOKIE, authSecret) : null;
+    const challenge = principal ? null : readSignedCookie(client.cookie, TWO_FACTOR_COOKIE, authSecret);
     const verification: { value: string; epoch?: string | null } | null =
       challenge === null ? null : await context.internalAdapter.findVerificationValue(challenge);
-    const id = challenge === null ? principal?.user.id : verification?.value;
+    const id = principal?.user.id ?? verification?.value;
     if (id === undefined) return undefined;
     request.user = await this.#findUser({ id });
-    if (verification && verification.epoch !== request.user?.epoch) throw signInEndedError();
+    // The user has changed since the password was checked.
+    if (verification && verification.epoch !== request.user?.epoch)
+      throw refusal("INVALID_TWO_FACTOR_COOKIE");
     const isUsed =
       path === "/two-factor/verify-totp" &&
       !(await throttle.tryTake(["totp-replay", `${id} ${String(bodyOf(body)["code"])}`]));
-    if (isUsed) throw wrongCodeError();
+    if (isUsed) throw refusal("INVALID_CODE");
     // A trusted browser would need no code for a month (docs/decisions/0053).
     return { context: { body: { ...bodyOf(body), trustDevice: false } } };
   }
@@ -221,34 +212,31 @@ class SignInHooks {
     const now = clock.now();
     const provider = sessionProvider();
     const token = readSignedCookie(client.cookie, SESSION_COOKIE, authSecret);
-    const previous = token === null ? null : await em.findOne(UserSession, { token });
     // Another way of signing in has another session: single sign-on and passkeys replace two-factor authentication.
-    const isConfirmed =
-      previous?.user.id === user.id &&
-      previous.epoch === user.epoch &&
-      (previous.provider === provider || (passkey !== null && previous.provider === null)) &&
-      isActive(previous, now);
-    if (token !== null && isConfirmed) {
+    const ways = passkey ? [{ provider }, { provider: null }] : [{ provider }];
+    const own = { user, epoch: user.epoch, $or: ways, ...activeAt(now) };
+    const confirmed = token === null ? null : await em.findOne(UserSession, { token, ...own });
+    if (token !== null && confirmed) {
       if (newSession)
         await em.nativeUpdate(UserSession, { token }, { authenticatedAt: new Date(now), provider });
       // The library has replaced the cookie, or removed it until the code is entered.
       await endpoint.setSignedCookie(SESSION_COOKIE, token, authSecret, {
         ...cookieAttributes,
-        maxAge: Math.floor((previous.expiresAt.getTime() - now) / 1000),
+        maxAge: Math.floor((confirmed.expiresAt.getTime() - now) / 1000),
       });
     }
     if (!newSession) return;
-    const ended = isConfirmed ? newSession.session.token : token;
+    const ended = confirmed ? newSession.session.token : token;
     if (ended !== null) await em.nativeDelete(UserSession, { token: ended });
-    const principal = {
+    await recordAuditEvent(em, {
+      ...client,
+      action: confirmed ? "session.reauthenticated" : "session.opened",
       actor: { type: "user", id: user.id },
       organizationId: user.organization?.id ?? null,
-    } as const;
-    const action = isConfirmed ? "session.reauthenticated" : "session.opened";
-    await recordUserEvent(em, principal, client, { action, details: signInDetails(endpoint.path) });
+      details: signInDetails(endpoint.path),
+    });
     metrics.signInAttempts.inc({ outcome: "success" });
-    const { name, value, maxAge } = this.#knownBrowsers.issue(user);
-    await endpoint.setSignedCookie(name, value, this.#knownBrowsers.key, { ...cookieAttributes, maxAge });
+    await this.#knownBrowsers.remember(endpoint, user);
   }
 
   /** Counts and records a wrong password, code or passkey. */
@@ -256,13 +244,12 @@ class SignInHooks {
     const { metrics } = this.#context;
     const { path } = endpoint;
     const step = signInSteps[path];
-    const { client, user } = authRequest();
+    const { user } = authRequest();
     if (step === undefined || (statusCode !== 401 && body?.code !== "AUTHENTICATION_FAILED")) return;
     metrics.signInAttempts.inc({ outcome: failedOutcomes[step] });
     // Only e-mail addresses of existing accounts: users sometimes type their password into that field.
-    if (!user || !isSignIn(path)) return;
-    const details = { step, ...(step === "passkey" && refusedPasskey(endpoint)) };
-    recordFailedSignIn(this.#context, user, client, details);
+    if (!user || !isSignIn()) return;
+    recordFailedSignIn(this.#context, user, { step, ...(step === "passkey" && refusedPasskey(endpoint)) });
   }
 
   #findUser(where: { email: string } | { id: string }): Promise<User | null> {
@@ -274,17 +261,8 @@ class SignInHooks {
 const withEpoch = (verification: object) =>
   Promise.resolve({ data: { ...verification, epoch: authRequest().user?.epoch ?? null } });
 
-/** The provider's tokens, which nothing needs after the sign-in. */
-const tokens = [
-  "accessToken",
-  "refreshToken",
-  "idToken",
-  "accessTokenExpiresAt",
-  "refreshTokenExpiresAt",
-  "scope",
-];
-const withoutTokens = () =>
-  Promise.resolve({ data: Object.fromEntries(tokens.map((name) => [name, undefined])) });
+/** Nothing needs the provider's tokens after the sign-in. */
+const withoutTokens = () => Promise.resolve({ data: { accessToken: undefined, idToken: undefined } });
 
 const bodyOf = (body: unknown): Record<string, unknown> => (body ?? {}) as Record<string, unknown>;
 

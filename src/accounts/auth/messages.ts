@@ -25,11 +25,6 @@ const messages: Readonly<Record<string, string>> = {
   FAILED_TO_VERIFY_REGISTRATION: "This passkey can't be added. Start again.",
 };
 
-export const wrongCredentialsError = () => refusal("INVALID_EMAIL_OR_PASSWORD");
-/** The user has changed since the password was checked. */
-export const signInEndedError = () => refusal("INVALID_TWO_FACTOR_COOKIE");
-export const wrongCodeError = () => refusal("INVALID_CODE");
-
 export const ssoRequiredError = () =>
   new APIError("FORBIDDEN", {
     code: "SSO_REQUIRED",
@@ -38,8 +33,7 @@ export const ssoRequiredError = () =>
 
 /** Returns the error as the console and other clients see it. */
 export function translate(error: APIError): Error {
-  // The library has no code for two requests that used the same recovery code.
-  const code = error.body?.code ?? (error.statusCode === 409 ? "INVALID_BACKUP_CODE" : "");
+  const code = error.body?.code ?? "";
   const message = messages[code];
   if (message === undefined) return error;
   // A 500 of the library, whose status an APIError would not replace.
@@ -48,6 +42,9 @@ export function translate(error: APIError): Error {
   return new APIError(error.status, { code, message }, headers);
 }
 
-function refusal(code: string): APIError {
+/** Returns the library's error 401 with this code, in our words. */
+export function refusal(
+  code: "INVALID_CODE" | "INVALID_EMAIL_OR_PASSWORD" | "INVALID_TWO_FACTOR_COOKIE",
+): APIError {
   return new APIError("UNAUTHORIZED", { code, message: String(messages[code]) });
 }

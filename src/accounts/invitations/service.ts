@@ -5,15 +5,16 @@ import type { Transaction } from "../../core/postgres/transaction.ts";
 import { AppError } from "../../core/errors.ts";
 import { fromTypedId, newUuid, toTypedId } from "../../core/ids.ts";
 import { lockForTransaction } from "../../core/postgres/transaction-lock.ts";
-import { actorDisplayName, type AuditEvent, recordAuditEvent } from "../../audit/api.ts";
+import { actorDisplayName, type AuditContext, type AuditEvent, recordAuditEvent } from "../../audit/api.ts";
 import { forTenant, Organization, User, type UserRole } from "../../organizations/api.ts";
 import type { ThrottleAttempt } from "../auth/throttle.ts";
 import type { AccountContext } from "../context.ts";
 import { issueEmailLink, revokeEmailTokens } from "../email-token.service.ts";
+import { accountEmail, parseOrThrow } from "../fields.ts";
 import { assertRoleInGroup, type MemberAdmin, type MemberGroup } from "../members/member-admin.ts";
+import { composeMail, type NewMail } from "../../mail/api.ts";
 import { hasAccount } from "../user.service.ts";
 import { Invitation } from "./entity.ts";
-import { invitationMail, existingAccountInvitationMail } from "./mails.ts";
 
 export const MAX_PENDING_INVITATIONS = 100;
 
@@ -110,8 +111,37 @@ export class InvitationService {
   }
 }
 
+/**
+ * Invites an operator without a mail. Returns the page for choosing a name and a password, which works once and can't be read again later. Inviting the same
+ * e-mail address again returns a new link and invalidates the previous one. Throws BadRequestException for an invalid e-mail
+ * address, ConflictException if it has an account.
+ */
+export async function inviteOperator(
+  deps: Pick<AccountContext, "database" | "clock" | "pageUrl">,
+  context: AuditContext,
+  input: string,
+): Promise<{ email: string; url: string; expiresAt: Date }> {
+  const email = parseOrThrow(accountEmail, input, "email");
+  return await deps.database.transactional(async (em, tx) => {
+    if (await hasAccount(em, email))
+      throw new AppError("ConflictException", `${email} already has an account`);
+    await lockInvitations(tx, null);
+    const former = await em.findOne(Invitation, { organization: null, email });
+    const sent = {
+      role: "operator",
+      invitedBy: await actorDisplayName(em, context.actor),
+      invitedAt: new Date(deps.clock.now()),
+    } as const;
+    const invitation = former
+      ? em.assign(former, sent)
+      : em.create(Invitation, { id: newUuid(), organization: null, email, ...sent }, { persist: true });
+    const link = await issueInvitationLink(tx, deps, invitation, { ...context, action: "member.invited" });
+    return { email, ...link };
+  });
+}
+
 /** Issues a link, which invalidates the previous one, and records the event in the audit log. */
-export async function issueInvitationLink(
+async function issueInvitationLink(
   tx: Reader,
   context: Pick<AccountContext, "clock" | "pageUrl">,
   invitation: Invitation,
@@ -151,7 +181,7 @@ export async function revokeInvitations(
 }
 
 /** Locks a group's invitations until the transaction ends, so that the limit and the e-mail addresses can be checked. */
-export function lockInvitations(tx: Transaction, organizationId: string | null): Promise<void> {
+function lockInvitations(tx: Transaction, organizationId: string | null): Promise<void> {
   return lockForTransaction(tx, `invitations of ${organizationId ?? "operators"}`);
 }
 
@@ -181,4 +211,39 @@ function invitationNotFound(): AppError {
 
 function conflict(message: string, details?: object): AppError {
   return new AppError("ConflictException", message, { details });
+}
+
+/** Its organisation must be loaded. */
+type Invited = Pick<Invitation, "email" | "invitedBy" | "organization">;
+
+const groupNameOf = ({ organization }: Invited): string => organization?.name ?? "the Waymark operators";
+
+function invitationMail(invitation: Invited, url: string): NewMail {
+  const { email, invitedBy } = invitation;
+  const groupName = groupNameOf(invitation);
+  return composeMail(email, "invitation", {
+    subject: `${invitedBy} has invited you to join ${groupName}`,
+    title: `Join ${groupName}`,
+    paragraphs: [
+      `${invitedBy} has invited you to join ${groupName}. Waymark is a service for following and updating delivery jobs.`,
+      "To accept, open the link and follow the steps. The link works once and expires after 72 hours. If it has expired, ask the person who invited you to send it again.",
+    ],
+    action: { label: "Accept the invitation", url },
+    footnote: "If you weren't expecting this, you can ignore it. Nothing happens unless you use the link.",
+  });
+}
+
+/** The inviting organisation doesn't learn that the e-mail address already has an account; only its owner gets this mail. */
+function existingAccountInvitationMail(invitation: Invited): NewMail {
+  const { email, invitedBy } = invitation;
+  const groupName = groupNameOf(invitation);
+  return composeMail(email, "invitation_elsewhere", {
+    subject: `${invitedBy} has invited you to join ${groupName}`,
+    title: `You have been invited to join ${groupName}`,
+    paragraphs: [
+      `${invitedBy} has invited you to join ${groupName}. You can't accept with this e-mail address, because it already has a Waymark account and can have only one.`,
+      `To join ${groupName} as well, ask ${invitedBy} to invite you at a different e-mail address. To move there instead, have your present account removed first, then ask for a new invitation.`,
+    ],
+    footnote: "If you weren't expecting this, you can ignore it. Your account hasn't changed.",
+  });
 }

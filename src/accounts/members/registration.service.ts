@@ -4,34 +4,19 @@ import { z } from "zod";
 import { toTypedId } from "../../core/ids.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { type AuditSource, recordAuditEvent } from "../../audit/api.ts";
-import type { UserRole } from "../../organizations/api.ts";
 import { parseOrThrow, plainText, userNameField } from "../fields.ts";
 import type { AccountContext } from "../context.ts";
-import type { EmailToken, EmailTokenKind } from "../email-token.entity.ts";
-import { checkEmailToken, consumeEmailToken, invalidEmailToken } from "../email-token.service.ts";
+import {
+  checkEmailToken,
+  consumeEmailToken,
+  type EmailTokenKind,
+  type EmailTokenLink,
+  invalidEmailToken,
+} from "../email-token.service.ts";
 import { Invitation } from "../invitations/entity.ts";
 import { checkPassword } from "../passwords/rules.ts";
 import { AccountRequest, AccountRequestNote } from "../requests/entity.ts";
-import type { SsoOffer } from "../sso/service.ts";
 import { insertUser, type Login } from "../user.service.ts";
-
-/** Without `tokenHash`, the link of the subject that is valid when it is used. */
-export type EmailTokenLink = Readonly<
-  Pick<EmailToken, "kind" | "subjectId" | "email"> & Partial<Pick<EmailToken, "tokenHash">>
->;
-
-/** Shown on the page that a link opens. */
-export interface EmailTokenView extends EmailTokenLink {
-  /** Of a registration or an invitation. */
-  readonly organizationId: string | null;
-  /** `offered`: its user can accept it by single sign-on; `required`: a password would not sign in. Null: only with a password. */
-  readonly singleSignOn: SsoOffer | null;
-  /** Null if the link concerns no organisation. */
-  readonly organizationName: string | null;
-  /** The operator's question, for a link to answer it; otherwise null. */
-  readonly question: string | null;
-  readonly expiresAt: Date;
-}
 
 const checkBody = z.object({ token: plainText });
 const acceptBody = z.object({ token: plainText, name: userNameField, password: plainText });
@@ -44,16 +29,18 @@ export class RegistrationService {
     this.#context = context;
   }
 
-  /** `body`: `{token}`. Doesn't use the link up. */
-  async check(body: JsonObject, source: AuditSource): Promise<EmailTokenView> {
+  /**
+   * Describes a link for the page that it opens, without using it up. `body`: `{token}`. `singleSignOn`: whether the user can
+   * register with it, or must, as a password would not sign in; null: only with a password. `question`: the operator's, to answer.
+   */
+  async check(body: JsonObject, source: AuditSource) {
     const { database, sso } = this.#context;
     const { token } = parseOrThrow(checkBody, body);
     const { kind, subjectId, email, expiresAt } = await checkEmailToken(this.#context, token, source);
     const subject = await describeSubject(database.em(), kind, subjectId);
-    const { organizationId } = subject;
-    const singleSignOn = organizationId === undefined ? null : await sso.offerTo(email, organizationId);
-    const none = { organizationId: null, organizationName: null, question: null };
-    return { kind, subjectId, email, ...none, ...subject, singleSignOn, expiresAt };
+    const isNewUser = kind === "registration" || kind === "invitation";
+    const singleSignOn = isNewUser ? await sso.offerTo(email, subject.organizationId) : null;
+    return { kind, subjectId, email, ...subject, singleSignOn, expiresAt };
   }
 
   /**
@@ -66,18 +53,14 @@ export class RegistrationService {
     // Hashing is slow, so it must not hold a transaction. A rejected password must not use up the link.
     checkPassword(password, link.email);
     const passwordHash = await this.#context.hasher.hash(password);
-    await this.#join(link, { name, passwordHash }, source);
+    await this.join(link, { name, passwordHash }, source);
   }
 
   /**
-   * Creates the account of a user whose identity provider has verified the link's e-mail address. Throws NotFoundException
-   * for a link that was used meanwhile, and ConflictException if the identity has an account.
+   * Creates the account of a user whose password is hashed, or whose identity provider has verified the link's e-mail address.
+   * Throws NotFoundException for a link that was used meanwhile, and ConflictException if the identity has an account.
    */
-  acceptIdentity(link: EmailTokenLink, user: NewMember, source: AuditSource): Promise<void> {
-    return this.#join(link, user, source);
-  }
-
-  async #join(link: EmailTokenLink, user: NewMember, source: AuditSource): Promise<void> {
+  async join(link: EmailTokenLink, user: NewMember, source: AuditSource): Promise<void> {
     const { kind, subjectId, email } = link;
     await this.#context.database.transactional(async (em, tx) => {
       // Locks the subject before its token, in the same order as issuing a link, to avoid deadlocks.
@@ -100,24 +83,17 @@ export class RegistrationService {
 
 type NewMember = { readonly name: string } & Login;
 
-/** The organisation and role that a link grants. */
-interface NewMembership {
-  readonly organizationId: string | null;
-  readonly role: UserRole;
-  readonly action: "member.registered" | "member.joined";
-}
-
 /** The requester becomes the organisation's first owner. */
-async function acceptRegistration(em: EntityManager, id: string): Promise<NewMembership> {
+async function acceptRegistration(em: EntityManager, id: string) {
   const lockMode = LockMode.PESSIMISTIC_WRITE;
   const request = await em.findOne(AccountRequest, { id, status: "approved" }, { lockMode });
   if (!request) throw invalidEmailToken();
   request.status = "registered";
   const organizationId = request.organization?.id ?? null;
-  return { organizationId, role: "owner", action: "member.registered" };
+  return { organizationId, role: "owner", action: "member.registered" } as const;
 }
 
-async function acceptInvitation(em: EntityManager, id: string): Promise<NewMembership> {
+async function acceptInvitation(em: EntityManager, id: string) {
   const invitation = await em.findOne(Invitation, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   if (!invitation) throw invalidEmailToken();
   em.remove(invitation);
@@ -125,21 +101,23 @@ async function acceptInvitation(em: EntityManager, id: string): Promise<NewMembe
   return { organizationId: organization?.id ?? null, role, action: "member.joined" };
 }
 
-async function describeSubject(
-  em: EntityManager,
-  kind: EmailTokenKind,
-  id: string,
-): Promise<Partial<Pick<EmailTokenView, "organizationId" | "organizationName" | "question">>> {
-  if (kind === "password_reset") return {};
+/** `organizationId` and `organizationName` are null if the link concerns no organisation. */
+async function describeSubject(em: EntityManager, kind: EmailTokenKind, id: string) {
+  const none = { organizationId: null, organizationName: null, question: null };
+  if (kind === "password_reset") return none;
   if (kind === "account_request_answer") {
     const latest = { orderBy: { id: "desc" }, populate: ["request"] } as const;
     const note = await em.findOne(AccountRequestNote, { request: id, kind: "question" }, latest);
-    return { organizationName: note?.request.organizationName ?? null, question: note?.text ?? null };
+    return {
+      ...none,
+      organizationName: note?.request.organizationName ?? null,
+      question: note?.text ?? null,
+    };
   }
   const populate = ["organization"] as const;
   const subject = await (kind === "registration"
     ? em.findOne(AccountRequest, { id }, { populate })
     : em.findOne(Invitation, { id }, { populate }));
   const { id: organizationId = null, name: organizationName = null } = subject?.organization ?? {};
-  return { organizationId, organizationName };
+  return { ...none, organizationId, organizationName };
 }

@@ -9,7 +9,7 @@ import { forTenant, User, type UserRole } from "../../organizations/api.ts";
 import type { AccountContext } from "../context.ts";
 import { revokeEmailTokens } from "../email-token.service.ts";
 import { revokeInvitations } from "../invitations/service.ts";
-import { resetTwoFactor } from "../two-factor/reset.ts";
+import { resetTwoFactor } from "../recovery.ts";
 import { assertRoleInGroup, type MemberAdmin, type MemberGroup } from "./member-admin.ts";
 
 const MAX_LISTED_MEMBERS = 1_000;

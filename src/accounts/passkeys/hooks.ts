@@ -1,14 +1,11 @@
 /** What Waymark adds to the passkey endpoints: fresh authentication, limits, audit entries and mails. */
 import type { GenericEndpointContext } from "better-auth";
-import { LockMode } from "@mikro-orm/postgresql";
 import { z } from "zod";
 import { AppError } from "../../core/errors.ts";
 import { requireFreshAuthentication } from "../../core/fresh-authentication.ts";
 import type { Reader } from "../../core/postgres/database.ts";
 import type { Transaction } from "../../core/postgres/transaction.ts";
-import { User } from "../../organizations/api.ts";
-import { authRequest, type EndpointHooks, signedInUser } from "../auth/auth-request.ts";
-import { recordUserEvent } from "../auth/client-info.ts";
+import { authRequest, type EndpointHooks, recordOwnEvent, signedInUser } from "../auth/auth-request.ts";
 import type { AccountContext } from "../context.ts";
 import { parseOrThrow, passkeyNameField } from "../fields.ts";
 import { FORGOTTEN_PASSWORD_PATH, passkeyChangedMail } from "../passwords/mails.ts";
@@ -76,21 +73,15 @@ export function passkeyHooks(context: AccountContext): EndpointHooks {
       [SIGN_IN_OPTIONS]: (endpoint) =>
         endpoint.json({ ...(endpoint.context.returned as object), userVerification: "required" }),
       [REGISTER]: async ({ context: { returned } }) => {
-        const { id: added, name } = returned as { id: string; name: string };
+        const { name } = returned as { name: string };
         const { user, sessionId } = signedInUser();
-        const isKept = await database.transactional(async (em, tx) => {
-          // Of registrations at the same moment, each counts after the former one.
-          await em.findOne(User, { id: user.id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
-          if ((await em.count(UserPasskey, { user: user.id })) > MAX_PASSKEYS)
-            return (await em.nativeDelete(UserPasskey, { id: added })) === 0;
+        await database.transactional(async (em, tx) => {
           // The user has entered the password, and proved the new passkey.
           const session = { id: sessionId, provider: null };
           if (user.requiresTwoFactor && !user.hasTwoFactor)
             await em.nativeUpdate(UserSession, session, { provider: PASSKEY_SESSION });
           await recordChange(context, tx, { name, isAdded: true });
-          return true;
         });
-        if (!isKept) throw tooManyPasskeys();
       },
       [REMOVE]: () =>
         database.transaction((tx) =>
@@ -109,7 +100,8 @@ async function requireFresh({ clock, database }: AccountContext): Promise<void> 
 async function requireRoom(context: AccountContext): Promise<void> {
   await requireFresh(context);
   const own = { user: signedInUser().user.id };
-  if ((await context.database.em().count(UserPasskey, own)) >= MAX_PASSKEYS) throw tooManyPasskeys();
+  if ((await context.database.em().count(UserPasskey, own)) >= MAX_PASSKEYS)
+    throw new AppError("ConflictException", `You have ${MAX_PASSKEYS} passkeys. Remove one first.`);
 }
 
 /** Finds the user's passkey of the body. */
@@ -126,16 +118,10 @@ async function recordChange(
   tx: Transaction,
   { name, isAdded }: { name: string; isAdded: boolean },
 ): Promise<void> {
-  const { client } = authRequest();
-  const principal = signedInUser();
-  const action = isAdded ? "passkey.added" : "passkey.removed";
-  await recordUserEvent(tx, principal, client, { action, details: { passkey: name } });
+  await recordOwnEvent(tx, isAdded ? "passkey.added" : "passkey.removed", { passkey: name });
   const url = pageUrl(FORGOTTEN_PASSWORD_PATH);
-  await mails.enqueue(tx, passkeyChangedMail(principal.user.email, { name, isAdded, url }));
+  await mails.enqueue(tx, passkeyChangedMail(signedInUser().user.email, { name, isAdded, url }));
 }
-
-const tooManyPasskeys = () =>
-  new AppError("ConflictException", `You have ${MAX_PASSKEYS} passkeys. Remove one first.`);
 
 /** The audit details of a refused passkey. A counter that doesn't grow means a copy of the passkey. */
 export function refusedPasskey({ body }: Endpoint) {

@@ -25,19 +25,7 @@ export const passkeyPlugin = passkey({
     afterVerification: ({ verification }) =>
       requireUserVerified(verification.authenticationInfo.userVerified),
   },
-  schema: {
-    passkey: {
-      ...table,
-      fields: {
-        userId: "user_id",
-        credentialID: "credential_id",
-        publicKey: "public_key",
-        deviceType: "device_type",
-        backedUp: "backed_up",
-        createdAt: "created_at",
-      },
-    },
-  },
+  schema: { passkey: { ...table, fields: { credentialID: "credentialId" } } },
 });
 
 /** Our column, which the list of passkeys returns too. */
@@ -49,7 +37,6 @@ export const passkeySchema = {
         type: "date",
         required: false,
         input: false,
-        fieldName: "last_used_at",
         // With the counter of a sign-in. A signed-in user renames it.
         onUpdate: () => (authRequest().principal ? undefined : new Date()) as Date,
       },

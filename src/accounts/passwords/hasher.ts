@@ -4,15 +4,9 @@ import { promisify } from "node:util";
 import pLimit from "p-limit";
 import { unavailable } from "../../core/errors.ts";
 
-export interface PasswordHasher {
-  /** Returns a PHC string: parameters, salt and hash. Throws ServiceUnavailableException if 100 hashes are queued. */
-  hash(password: string): Promise<string>;
-  verify(hash: string, password: string): Promise<boolean>;
-}
+export type PasswordHasher = ReturnType<typeof createPasswordHasher>;
 
 const argon2Async = promisify(argon2);
-
-type HashParameters = Omit<Argon2Parameters, "message" | "nonce"> & { nonce: Buffer };
 
 /** From OWASP's Password Storage Cheat Sheet: 19 MiB, 2 passes, parallelism 1. */
 const DEFAULT_PARAMETERS = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 };
@@ -26,7 +20,7 @@ const PHC_PATTERN =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{11,86})$/;
 
 /** `onHash` is called after each computed hash. */
-export function createPasswordHasher(onHash: () => void): PasswordHasher {
+export function createPasswordHasher(onHash: () => void) {
   const limit = pLimit(MAX_CONCURRENT_HASHES);
 
   const compute = async (parameters: Argon2Parameters): Promise<Buffer> => {
@@ -40,21 +34,22 @@ export function createPasswordHasher(onHash: () => void): PasswordHasher {
   };
 
   return {
-    async hash(password) {
+    /** Returns a PHC string: parameters, salt and hash. Throws ServiceUnavailableException if 100 hashes are queued. */
+    async hash(password: string): Promise<string> {
       const nonce = randomBytes(SALT_BYTES);
       const hash = await compute({ ...DEFAULT_PARAMETERS, nonce, message: password.normalize("NFC") });
       const { memory, passes, parallelism } = DEFAULT_PARAMETERS;
       return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpaddedBase64(nonce)}$${unpaddedBase64(hash)}`;
     },
 
-    async verify(phc, password) {
+    async verify(phc: string, password: string): Promise<boolean> {
       const { parameters, hash } = parsePhc(phc);
       return timingSafeEqual(await compute({ ...parameters, message: password.normalize("NFC") }), hash);
     },
   };
 }
 
-function parsePhc(phc: string): { parameters: HashParameters; hash: Buffer } {
+function parsePhc(phc: string) {
   const [match, memory, passes, parallelism, salt = "", hashText = ""] = PHC_PATTERN.exec(phc) ?? [];
   if (match === undefined) throw new Error("The stored password hash is not a valid argon2id PHC string");
   const hash = Buffer.from(hashText, "base64");

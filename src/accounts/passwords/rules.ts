@@ -1,5 +1,5 @@
 /** Password rules: a length, and no common passwords. No composition rules, as in NIST SP 800-63B, 3.1.1.2. */
-import { type Problem, badRequest } from "../../core/errors.ts";
+import { badRequest } from "../../core/errors.ts";
 
 export const MIN_PASSWORD_LENGTH = 12;
 export const MAX_PASSWORD_LENGTH = 128;
@@ -45,9 +45,7 @@ const COMMON_PASSWORDS = [
 /** Throws BadRequestException for `field` if a user with this e-mail address may not have this password. */
 export function checkPassword(password: string, email: string, field = "password"): void {
   const message = passwordProblem(password, email);
-  if (message === null) return;
-  const problem: Problem = { location: "body", field, code: "invalid_value", message };
-  throw badRequest([problem]);
+  if (message !== null) throw badRequest([{ location: "body", field, code: "invalid_value", message }]);
 }
 
 function passwordProblem(password: string, email: string): string | null {

@@ -1,12 +1,12 @@
 /** Verifies, changes and resets users' passwords. */
 import { raw } from "@mikro-orm/postgresql";
 import type { Transaction } from "../../core/postgres/transaction.ts";
-import { AppError, badRequest } from "../../core/errors.ts";
+import { badRequest } from "../../core/errors.ts";
 import { newUuid } from "../../core/ids.ts";
 import { systemActor } from "../../core/principal.ts";
 import { recordAuditEvent } from "../../audit/api.ts";
 import { User } from "../../organizations/api.ts";
-import { recordUserEvent, type ClientInfo } from "../auth/client-info.ts";
+import type { ClientInfo } from "../auth/auth-request.ts";
 import { formAttempts } from "../auth/throttle.ts";
 import type { AccountContext } from "../context.ts";
 import { PASSWORD_PROVIDER, UserCredential } from "../credential.entity.ts";
@@ -33,10 +33,11 @@ export class PasswordService {
   }
 
   /** For actions that require the password again. Throws BadRequestException for `field`, and TooManyRequestsException. */
-  async verifyPassword(userId: string, password: string, field?: string): Promise<void> {
+  async verifyPassword(userId: string, password: string, field: string): Promise<void> {
     const { database, throttle } = this.#context;
     await throttle.take(["password-account", userId]);
-    if (!(await this.#users.verifyPasswordHash(database, userId, password))) throw wrongPasswordError(field);
+    if (!(await this.#users.verifyPasswordHash(database, userId, password)))
+      throw badRequest([{ location: "body", field, code: "invalid_value", message: "is not your password" }]);
     await throttle.refund(["password-account", userId]);
   }
 
@@ -52,11 +53,11 @@ export class PasswordService {
     await this.verifyPassword(user.id, current, "current_password");
     const hash = await hasher.hash(next);
     await database.transaction(async (tx) => {
-      const sessionsEnded = await this.#replace(tx, { ...user, hash, exceptSessionId: sessionId });
+      const sessionsEnded = await this.#replace(tx, user, hash, sessionId);
       // The credential is locked by now: a concurrent change of the password has already deleted the session.
       if ((await tx.em().count(UserSession, { id: sessionId })) === 0) throw notSignedInError();
       const details = { sessions_ended: sessionsEnded };
-      await recordUserEvent(tx, principal, client, { action: "password.changed", details });
+      await recordAuditEvent(tx, { ...principal, ...client, action: "password.changed", details });
     });
   }
 
@@ -85,36 +86,36 @@ export class PasswordService {
       await consumeEmailToken(tx, this.#context, link);
       const user = await tx.em().findOne(User, { id });
       if (!user) throw invalidEmailToken();
-      const details = { sessions_ended: await this.#replace(tx, { id, email, hash }) };
-      const principal = {
+      await recordAuditEvent(tx, {
+        ...client,
+        action: "password.reset",
         actor: { type: "user", id },
         organizationId: user.organization?.id ?? null,
-      } as const;
-      await recordUserEvent(tx, principal, client, { action: "password.reset", details });
+        details: { sessions_ended: await this.#replace(tx, user, hash) },
+      });
     });
   }
 
   /** Stores the new password, ends what the old one opened and mails the user. Returns the number of revoked sessions. */
   async #replace(
     tx: Transaction,
-    { id, email, hash, exceptSessionId }: PasswordReplacement,
+    { id, email }: Pick<User, "id" | "email">,
+    hash: string,
+    keptSessionId?: string,
   ): Promise<number> {
     const { mails, pageUrl } = this.#context;
     // A reset link from before could replace the new password. Locks the token first, as resetPassword does, to avoid deadlocks.
     await revokeEmailTokens(tx, "password_reset", id);
     const em = tx.em();
     const change = { password: hash, updatedAt: raw("now()") };
-    if ((await em.nativeUpdate(UserCredential, { user: id, providerId: PASSWORD_PROVIDER }, change)) === 0) {
-      const user = await em.findOne(User, { id });
-      if (!user) throw new AppError("UnauthorizedException", "This account no longer exists");
-      // Single sign-on has created the account.
-      await em.insert(UserCredential, { id: newUuid(), user, ...passwordOf(id, hash) });
-    }
+    // Single sign-on may have created the account.
+    if ((await em.nativeUpdate(UserCredential, { user: id, providerId: PASSWORD_PROVIDER }, change)) === 0)
+      await em.insert(UserCredential, { id: newUuid(), user: id, ...passwordOf(id, hash) });
     await mails.enqueue(tx, passwordChangedMail(email, pageUrl(FORGOTTEN_PASSWORD_PATH)));
-    return await revokeSessions(tx, id, { id: exceptSessionId });
+    return await revokeSessions(tx, id, { id: keptSessionId });
   }
 
-  async #sendResetLink(email: string, { ipAddress, requestId }: ClientInfo): Promise<void> {
+  async #sendResetLink(email: string, client: ClientInfo): Promise<void> {
     const { database, mails, sso, throttle } = this.#context;
     const user = await database.em().findOne(User, { email });
     // With SSO_ONLY the password would not sign them in.
@@ -126,25 +127,12 @@ export class PasswordService {
       const { url } = await issueEmailLink(tx, this.#context, subject);
       await mails.enqueue(tx, passwordResetMail(email, url));
       await recordAuditEvent(tx, {
+        ...client,
         action: "password.forgotten",
         actor: systemActor,
         organizationId: user.organization?.id ?? null,
         subject: email,
-        ipAddress,
-        requestId,
       });
     });
   }
-}
-
-interface PasswordReplacement {
-  /** The user's uuid. */
-  id: string;
-  email: string;
-  hash: string;
-  exceptSessionId?: string;
-}
-
-function wrongPasswordError(field = "password"): AppError {
-  return badRequest([{ location: "body", field, code: "invalid_value", message: "is not your password" }]);
 }

@@ -28,13 +28,6 @@ interface ReviewResult {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-interface ReviewRule {
-  /** The last part of the audit entry's action. */
-  readonly event: string;
-  /** The statuses that allow the review; absent: any. */
-  readonly statuses?: readonly AccountRequestStatus[];
-}
-
 const undecided = ["pending", "awaiting_reply"] as const;
 
 /**
@@ -108,11 +101,14 @@ export class ReviewService {
     });
   }
 
-  /** Locks the row, so that of two concurrent decisions the second sees the first. */
+  /**
+   * Locks the row, so that of two concurrent decisions the second sees the first. `event`: the last part of the audit entry's action.
+   * `statuses`: those that allow the review; absent: any.
+   */
   #review(
     context: AuditContext,
     typedId: string,
-    { event, statuses }: ReviewRule,
+    { event, statuses }: { event: string; statuses?: readonly AccountRequestStatus[] },
     change: (review: Review) => ReviewResult | Promise<ReviewResult>,
   ): Promise<AccountRequest> {
     return this.#context.database.transactional(async (em, tx) => {

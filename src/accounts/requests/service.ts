@@ -6,7 +6,7 @@ import type { Transaction } from "../../core/postgres/transaction.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { newUuid, toTypedId } from "../../core/ids.ts";
 import { organizationTypes, systemActor } from "../../core/principal.ts";
-import { type AuditEvent, type AuditSource, recordAuditEvent } from "../../audit/api.ts";
+import { type AuditSource, recordAuditEvent } from "../../audit/api.ts";
 import { Organization } from "../../organizations/api.ts";
 import { accountEmail, parseOrThrow, organizationNameField, freeText, plainText } from "../fields.ts";
 import { formAttempts } from "../auth/throttle.ts";
@@ -55,7 +55,7 @@ export class AccountRequestService {
       await consumeEmailToken(tx, this.#context, link);
       const request = em.getReference(AccountRequest, id);
       await addNote(em, { request, kind: "answer", by: email, text: message });
-      await recordAuditEvent(em, { ...requesterEvent("answered", id), ...source });
+      await recordAuditEvent(em, { ...source, ...requestedBy(id), action: "account_request.answered" });
     });
   }
 
@@ -71,7 +71,8 @@ export class AccountRequestService {
       if (await hasAccount(em, email)) return await send(accountExistsMail(email, pageUrl("/sign-in")));
       const id = await insertRequest(em, body);
       if (id === null) return isMailAllowed ? await this.#resendExpiredRegistration(tx, email) : undefined;
-      await recordAuditEvent(em, { ...requesterEvent("received", id), ...source, details: { email } });
+      const event = { action: "account_request.received", details: { email } };
+      await recordAuditEvent(em, { ...source, ...requestedBy(id), ...event });
       await send(requestReceivedMail(email));
     });
   }
@@ -130,12 +131,9 @@ export async function addNote(
   return true;
 }
 
-/** An event of someone who has no account. */
-function requesterEvent(event: "received" | "answered", id: string): AuditEvent {
-  return {
-    action: `account_request.${event}`,
-    actor: systemActor,
-    organizationId: null,
-    subject: toTypedId("arq", id),
-  };
-}
+/** For events of someone who has no account. */
+const requestedBy = (id: string) => ({
+  actor: systemActor,
+  organizationId: null,
+  subject: toTypedId("arq", id),
+});

@@ -45,13 +45,11 @@ export const UserSession = defineEntity({
 
 export type UserSession = InferEntity<typeof UserSession>;
 
-/** False for a session that is over, or was not used for too long. */
-export function isActive(
-  { expiresAt, lastSeenAt }: Pick<UserSession, "expiresAt" | "lastSeenAt">,
-  nowMs: number,
-): boolean {
-  return expiresAt.getTime() > nowMs && lastSeenAt.getTime() + SESSION_IDLE_MS > nowMs;
-}
+/** The condition of sessions that have not ended, and were used within twelve hours. */
+export const activeAt = (nowMs: number) => ({
+  expiresAt: { $gt: new Date(nowMs) },
+  lastSeenAt: { $gt: new Date(nowMs - SESSION_IDLE_MS) },
+});
 
 /** better-auth's records of sign-ins whose password was correct and whose two-factor code is still missing. */
 export const UserVerification = defineEntity({

@@ -1,12 +1,13 @@
 /** Lists and revokes users' sessions, and turns on test mode for those of an organisation. */
 import { changeKeys } from "../../api-keys/api.ts";
+import { recordAuditEvent } from "../../audit/api.ts";
 import { hasTestOrganizations, Organization, testOrganizationOf } from "../../organizations/api.ts";
 import { AppError } from "../../core/errors.ts";
 import { isUuid } from "../../core/ids.ts";
-import { recordUserEvent, type ClientInfo } from "../auth/client-info.ts";
+import type { ClientInfo } from "../auth/auth-request.ts";
 import type { AccountContext } from "../context.ts";
 import { revokeSessions } from "../user.service.ts";
-import { SESSION_IDLE_MS, UserSession } from "./entity.ts";
+import { activeAt, UserSession } from "./entity.ts";
 import type { SessionPrincipal } from "./session-principal.ts";
 
 const MAX_LISTED_SESSIONS = 100;
@@ -21,13 +22,8 @@ export class SessionService {
   /** The user's active sessions, last used first; at most 100. */
   async list({ user }: SessionPrincipal): Promise<UserSession[]> {
     const { database, clock } = this.#context;
-    const now = clock.now();
-    const isActive = {
-      expiresAt: { $gt: new Date(now) },
-      lastSeenAt: { $gt: new Date(now - SESSION_IDLE_MS) },
-    };
     const options = { orderBy: { lastSeenAt: "desc", id: "desc" }, limit: MAX_LISTED_SESSIONS } as const;
-    return await database.em().find(UserSession, { user: user.id, ...isActive }, options);
+    return await database.em().find(UserSession, { user: user.id, ...activeAt(clock.now()) }, options);
   }
 
   /** `id`: a uuid. Throws NotFoundException if the user has no such session. */
@@ -36,7 +32,7 @@ export class SessionService {
       const own = { id, user: principal.user.id };
       if (!isUuid(id) || (await em.nativeDelete(UserSession, own)) === 0)
         throw new AppError("NotFoundException", "You have no such session");
-      await recordUserEvent(tx, principal, client, { action: "session.ended", details: { count: 1 } });
+      await recordAuditEvent(tx, { ...principal, ...client, action: "session.ended", details: { count: 1 } });
     });
   }
 
@@ -45,7 +41,7 @@ export class SessionService {
     return this.#context.database.transaction(async (tx) => {
       const count = await revokeSessions(tx, principal.user.id, { id: principal.sessionId });
       if (count > 0)
-        await recordUserEvent(tx, principal, client, { action: "session.ended", details: { count } });
+        await recordAuditEvent(tx, { ...principal, ...client, action: "session.ended", details: { count } });
       return count;
     });
   }

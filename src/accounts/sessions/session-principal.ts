@@ -1,8 +1,7 @@
 /** The principal of a signed-in user, as services receive it. */
 import type { Scope } from "../../api-keys/api.ts";
-import { AppError } from "../../core/errors.ts";
-import type { OperatorPrincipal, OrganizationPrincipal } from "../../core/principal.ts";
-import type { ViewedOrganization } from "./verifier.sql.ts";
+import { AppError, badRequest, type Problem } from "../../core/errors.ts";
+import type { OperatorPrincipal, OrganizationPrincipal, OrganizationType } from "../../core/principal.ts";
 import type { OrganizationMode, UserRole } from "../../organizations/api.ts";
 
 export interface SignedInUser {
@@ -16,6 +15,13 @@ export interface SignedInUser {
   readonly requiresTwoFactor: boolean;
   /** True if single sign-on opened the session, so that the user confirms their identity with it. */
   readonly bySso: boolean;
+}
+
+export interface ViewedOrganization {
+  readonly id: string;
+  readonly name: string;
+  readonly type: OrganizationType;
+  readonly timeZone: string;
 }
 
 interface SessionGrant {
@@ -43,6 +49,31 @@ export interface OperatorSessionPrincipal extends OperatorPrincipal, SessionGran
   readonly organizationName: null;
 }
 export type SessionPrincipal = MemberSessionPrincipal | OperatorSessionPrincipal;
+
+/**
+ * The data that a request of the console asks for: live, one side of the organisation's test data, or that of a partner. `test` is
+ * the side of the organisation's own type; `partner` the organisation that the operator of the session views.
+ */
+const sessionModes = ["live", "test", "test:agent", "test:contractor", "partner"] as const;
+export type SessionMode = (typeof sessionModes)[number];
+
+/** The header of requests and the member of `connection_init`. Absent: live. */
+export const SESSION_MODE_HEADER = "x-waymark-mode";
+
+/** Returns the mode that `value` names, by default live. Throws BadRequestException about `field` for another value. */
+export function parseSessionMode(
+  value: unknown,
+  { location, field }: Pick<Problem, "location" | "field"> = {
+    location: "header",
+    field: SESSION_MODE_HEADER,
+  },
+): SessionMode {
+  if (value === undefined || value === null) return "live";
+  const mode = sessionModes.find((each) => each === value);
+  if (mode) return mode;
+  const message = `must be one of ${sessionModes.join(", ")}`;
+  throw badRequest([{ location, field, code: "invalid_value", message }]);
+}
 
 /** REQUIRE_TWO_FACTOR: the users who must turn on two-factor authentication. */
 export type TwoFactorPolicy = "none" | "operators" | "all";

@@ -2,16 +2,20 @@
 import type { Queryable } from "../../core/postgres/database.ts";
 import type { OrganizationType } from "../../core/principal.ts";
 import { sql } from "../../core/postgres/sql.ts";
+import { MINUTE_MS } from "../../core/time.ts";
 import type { UserRole } from "../../organizations/api.ts";
-import type { SessionMode } from "./session-mode.ts";
+import { SESSION_IDLE_MS } from "./entity.ts";
+import type { SessionMode, ViewedOrganization } from "./session-principal.ts";
+
+const TOUCH_INTERVAL_MS = MINUTE_MS;
 
 export interface SessionRow {
   id: string;
   expires_at: string;
-  last_seen_at: string;
+  /** True if the use of the session must be saved. */
+  is_touch_due: boolean;
   authenticated_at: string;
   user_id: string;
-  user_last_seen_at: string | null;
   name: string;
   email: string;
   role: UserRole;
@@ -30,24 +34,22 @@ export interface SessionRow {
   viewed: ViewedOrganization | null;
 }
 
-export interface ViewedOrganization {
-  readonly id: string;
-  readonly name: string;
-  readonly type: OrganizationType;
-  readonly timeZone: string;
-}
-
 /**
- * Returns the session with this token or uuid, its user and the organisation that `mode` selects, or undefined. In test mode
- * the organisation is null until test organisations exist.
+ * Returns the session with this token or uuid, its user and the organisation that `mode` selects; undefined if it has ended or was
+ * not used for too long at `nowMs`. In test mode the organisation is null until test organisations exist.
  */
 export async function selectSession(
   database: Queryable,
   session: { token: string } | { id: string },
-  mode: SessionMode,
+  { mode, nowMs }: { mode: SessionMode; nowMs: number },
 ): Promise<SessionRow | undefined> {
+  const [now, touched, used] = [0, TOUCH_INTERVAL_MS, SESSION_IDLE_MS].map((ageMs) =>
+    new Date(nowMs - ageMs).toISOString(),
+  );
   const [row] = await database.query<SessionRow>(sql`
-    select session.id, session.expires_at, session.last_seen_at, session.authenticated_at, account.id as user_id, account.last_seen_at as user_last_seen_at, account.name, account.email,
+    select session.id, session.expires_at, session.authenticated_at, account.id as user_id, account.name, account.email,
+      -- The first request after signing in saves when the user was last seen.
+      least(session.last_seen_at, coalesce(account.last_seen_at, '-infinity')) <= ${touched}::timestamptz as is_touch_due,
       account.role, account.two_factor_enabled, session.provider, organization.id as organization_id,
       organization.name as organization_name, organization.type as organization_type,
       organization.live_organization_id, organization.time_zone, organization.can_import_jobs, organization.suspended_at is not null as suspended,
@@ -56,6 +58,7 @@ export async function selectSession(
     from user_session session join user_account account on account.id = session.user_id
       ${organizationJoins(mode)}
     where session.epoch = account.epoch
+      and session.expires_at > ${now}::timestamptz and session.last_seen_at > ${used}::timestamptz
       and ${"token" in session ? sql`session.token = ${session.token}` : sql`session.id = ${session.id}::uuid`}`);
   return row;
 }

@@ -1,21 +1,18 @@
 /** Verifies session cookies. Each request reads the session from PostgreSQL, so a revoked session is rejected immediately. */
 import { AppError } from "../../core/errors.ts";
 import { isSameOrigin, type OriginHeaders } from "../../core/same-origin.ts";
-import { MINUTE_MS } from "../../core/time.ts";
 import { SESSION_COOKIE, readSignedCookie } from "../auth/cookies.ts";
 import type { AccountContext } from "../context.ts";
-import { isActive, PASSKEY_SESSION } from "./entity.ts";
-import type { SessionMode } from "./session-mode.ts";
+import { PASSKEY_SESSION } from "./entity.ts";
 import {
   notSignedInError,
   requiresTwoFactor,
   scopesOf,
-  type TwoFactorPolicy,
+  type SessionMode,
   type SessionPrincipal,
+  type TwoFactorPolicy,
 } from "./session-principal.ts";
 import { selectSession, updateLastSeen, type SessionRow } from "./verifier.sql.ts";
-
-const TOUCH_INTERVAL_MS = MINUTE_MS;
 
 export class SessionVerifier {
   readonly #context: AccountContext;
@@ -50,8 +47,7 @@ export class SessionVerifier {
 
   /** As `verify`, for the session with this uuid, without counting as use: for connections that stay open. */
   async revalidate(sessionId: string, mode: SessionMode = "live"): Promise<SessionPrincipal> {
-    const row = await this.#read({ id: sessionId }, mode);
-    return requireTwoFactor(this.#toPrincipal(row, mode));
+    return requireTwoFactor(await this.#read({ id: sessionId }, mode));
   }
 
   /** As `verify`, but allows users who must still turn on two-factor authentication: for managing their own account. */
@@ -60,35 +56,35 @@ export class SessionVerifier {
     ipAddress: string,
     mode: SessionMode = "live",
   ): Promise<SessionPrincipal> {
-    const { database, clock, authSecret } = this.#context;
-    const token = readSignedCookie(cookie, SESSION_COOKIE, authSecret);
+    const token = readSignedCookie(cookie, SESSION_COOKIE, this.#context.authSecret);
     if (!token) throw notSignedInError();
-    const row = await this.#read({ token }, mode);
-    // The first request after signing in saves when the user was last seen.
-    const savedAtMs = Math.min(
-      Date.parse(row.last_seen_at),
-      Date.parse(row.user_last_seen_at ?? "1970-01-01"),
-    );
-    if (clock.now() - savedAtMs >= TOUCH_INTERVAL_MS)
-      await updateLastSeen(database, { id: row.id, ipAddress, now: new Date(clock.now()).toISOString() });
-    return this.#toPrincipal(row, mode);
+    return await this.#read({ token }, mode, ipAddress);
   }
 
-  async #read(session: { token: string } | { id: string }, mode: SessionMode): Promise<SessionRow> {
-    const { database, clock } = this.#context;
-    const row = await selectSession(database, session, mode);
-    if (!row || isExpired(row, clock.now())) throw notSignedInError();
+  /** `ipAddress`: counts as use of the session from there. */
+  async #read(
+    session: { token: string } | { id: string },
+    mode: SessionMode,
+    ipAddress?: string,
+  ): Promise<SessionPrincipal> {
+    const { database, clock, twoFactorPolicy } = this.#context;
+    const row = await selectSession(database, session, { mode, nowMs: clock.now() });
+    if (!row) throw notSignedInError();
     if (row.suspended)
       throw new AppError(
         "ForbiddenException",
         "Your organisation is suspended. Contact the operator of this service.",
       );
-    if (mode.startsWith("test") && row.organization_id === null) throw noTestMode(row);
-    return row;
-  }
-
-  #toPrincipal(row: SessionRow, mode: SessionMode): SessionPrincipal {
-    const principal = toPrincipal(row, this.#context.twoFactorPolicy);
+    if (mode.startsWith("test") && row.organization_id === null)
+      throw new AppError(
+        "ForbiddenException",
+        row.role === "operator"
+          ? "Operators have no test mode"
+          : "Your organisation does not use test mode yet",
+      );
+    if (row.is_touch_due && ipAddress !== undefined)
+      await updateLastSeen(database, { id: row.id, ipAddress, now: new Date(clock.now()).toISOString() });
+    const principal = toPrincipal(row, twoFactorPolicy);
     return mode === "partner" ? asViewer(principal) : principal;
   }
 }
@@ -101,13 +97,6 @@ function requireTwoFactor(principal: SessionPrincipal): SessionPrincipal {
       "Your account must use two-factor authentication: turn it on in the console first",
     );
   return principal;
-}
-
-function noTestMode({ role }: Pick<SessionRow, "role">): AppError {
-  return new AppError(
-    "ForbiddenException",
-    role === "operator" ? "Operators have no test mode" : "Your organisation does not use test mode yet",
-  );
 }
 
 /** The operator as a viewer of the organisation: reads what its members see, and changes nothing. */
@@ -126,11 +115,6 @@ function asViewer({ viewed, ...principal }: SessionPrincipal): SessionPrincipal 
     organizationType,
     timeZone,
   };
-}
-
-function isExpired(row: Pick<SessionRow, "expires_at" | "last_seen_at">, nowMs: number): boolean {
-  const session = { expiresAt: new Date(row.expires_at), lastSeenAt: new Date(row.last_seen_at) };
-  return !isActive(session, nowMs);
 }
 
 function toPrincipal(row: SessionRow, twoFactorPolicy: TwoFactorPolicy): SessionPrincipal {

@@ -3,7 +3,6 @@ import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from "jose";
 import { z } from "zod";
 import { AddressGuard } from "../../core/http-client/address-guard.ts";
 import { createGuardedFetch, type FetchOptions } from "../../core/http-client/guarded-fetch.ts";
-import { singleFlightByKey } from "../../core/concurrency/single-flight.ts";
 import { MINUTE_MS } from "../../core/time.ts";
 
 const CACHE_MS = 10 * MINUTE_MS;
@@ -31,7 +30,6 @@ export class Discovery implements AsyncDisposable {
   readonly guard: AddressGuard;
   readonly #http: ReturnType<typeof createGuardedFetch>;
   readonly #cache = new Map<string, { metadata: ProviderMetadata; expiresMs: number }>();
-  readonly #load = singleFlightByKey((issuer: string) => this.#read(issuer));
 
   /** `allowPrivate`: allow http, loopback and private networks. */
   constructor(allowPrivate: boolean) {
@@ -42,7 +40,7 @@ export class Discovery implements AsyncDisposable {
   /** Throws a DiscoveryError if the provider can't be reached or its document is wrong. Errors are not cached. */
   async of(issuer: string): Promise<ProviderMetadata> {
     const cached = this.#cache.get(issuer);
-    return cached && cached.expiresMs > performance.now() ? cached.metadata : await this.#load(issuer);
+    return cached && cached.expiresMs > performance.now() ? cached.metadata : await this.#read(issuer);
   }
 
   /** Throws for an answer that is not a JSON object with status 200. */

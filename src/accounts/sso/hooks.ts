@@ -7,16 +7,15 @@ import { z } from "zod";
 import { AppError, isUnavailable, unavailable } from "../../core/errors.ts";
 import { pathPrefix } from "../../core/public-url.ts";
 import { User } from "../../organizations/api.ts";
-import { authRequest } from "../auth/auth-request.ts";
-import { recordFailedSignIn } from "../auth/client-info.ts";
+import { authRequest, recordFailedSignIn } from "../auth/auth-request.ts";
 import type { AccountContext } from "../context.ts";
 import { UserCredential } from "../credential.entity.ts";
 import { normalizeEmail, parseOrThrow, userNameField } from "../fields.ts";
-import { type EmailTokenLink, RegistrationService } from "../members/registration.service.ts";
+import type { EmailTokenLink } from "../email-token.service.ts";
+import { RegistrationService } from "../members/registration.service.ts";
 import { DiscoveryError } from "./discovery.ts";
 import {
   accountIdOf,
-  callbackPath,
   type Claims,
   hasClaim,
   type IdentityProvider,
@@ -139,16 +138,12 @@ export class SsoHooks {
   /** Sends the browser to the sign-in page with one of our codes, after a callback without a new session. */
   refuse(endpoint: Endpoint, location: string): Error {
     const { metrics, publicUrl } = this.#context;
-    const { client, failure, idp, user } = authRequest();
+    const { failure, idp, user } = authRequest();
     const given = URL.parse(location, "http://here.invalid")?.searchParams.get("error") ?? "";
     const code = failure ?? errors[given] ?? "sso_failed";
     metrics.signInAttempts.inc({ outcome: code });
-    if (user && idp)
-      recordFailedSignIn(this.#context, user, client, {
-        step: "single_sign_on",
-        reason: code,
-        issuer: idp.issuer,
-      });
+    const details = { step: "single_sign_on", reason: code, issuer: idp?.issuer };
+    if (user) recordFailedSignIn(this.#context, user, details);
     return endpoint.redirect(`${pathPrefix(publicUrl)}/sign-in?error=${code}`);
   }
 
@@ -161,7 +156,7 @@ export class SsoHooks {
     if (idp.requiredClaim && !hasClaim(data, idp.requiredClaim)) return "sso_refused";
     try {
       const { requestId, ipAddress } = authRequest().client;
-      await this.#registrations.acceptIdentity(
+      await this.#registrations.join(
         link,
         { name: nameOf(data, link.email), providerId: idp.id, accountId: accountIdOf(idp, data) },
         { requestId, ipAddress },
@@ -174,7 +169,7 @@ export class SsoHooks {
   }
 
   async #open(idp: IdentityProvider): Promise<void> {
-    const { sso, publicUrl, logger } = this.#context;
+    const { sso, logger } = this.#context;
     const request = authRequest();
     const discovery = sso.discoveryOf(idp);
     const fetchJson: typeof discovery.fetchJson = async (...call) => {
@@ -187,8 +182,7 @@ export class SsoHooks {
     };
     try {
       const metadata = await request.external(() => discovery.of(idp.issuer));
-      const redirectURI = `${publicUrl ?? request.origin}${callbackPath(idp.id)}`;
-      const provider = toOAuthProvider(idp, { discovery: { fetchJson }, metadata, redirectURI });
+      const provider = toOAuthProvider(idp, { fetchJson, metadata });
       const identify: typeof provider.getUserInfo = async (tokens) => {
         try {
           const identity = await provider.getUserInfo(tokens);

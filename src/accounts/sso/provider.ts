@@ -67,14 +67,13 @@ const MAX_TOKEN_AGE = "5m";
 const TRUE: ReadonlySet<unknown> = new Set([true, "true", 1, "1"]);
 
 interface Connection {
-  readonly discovery: Pick<Discovery, "fetchJson">;
+  readonly fetchJson: Discovery["fetchJson"];
   readonly metadata: ProviderMetadata;
-  readonly redirectURI: string;
 }
 
 export function toOAuthProvider(idp: IdentityProvider, connection: Connection): OAuthProvider<Claims> {
   const { id, issuer, clientId, clientSecret, scopes } = idp;
-  const { metadata, redirectURI } = connection;
+  const { metadata } = connection;
   const options = { clientId, clientSecret, disableSignUp: true };
   return {
     id,
@@ -83,23 +82,19 @@ export function toOAuthProvider(idp: IdentityProvider, connection: Connection): 
     requiresIdTokenNonce: true,
     options,
     accountSubject: ({ profile }) => accountIdOf(idp, profile),
-    createAuthorizationURL: ({ state, codeVerifier, idTokenNonce, loginHint, additionalParams }) =>
+    createAuthorizationURL: (request) =>
       createAuthorizationURL({
+        ...request,
         id,
         options,
         authorizationEndpoint: metadata.authorization_endpoint,
-        state,
-        codeVerifier,
-        nonce: idTokenNonce,
+        nonce: request.idTokenNonce,
         scopes: [...scopes],
-        redirectURI,
-        loginHint,
-        additionalParams,
       }),
-    async validateAuthorizationCode({ code, codeVerifier }) {
+    async validateAuthorizationCode({ code, codeVerifier, redirectURI }) {
       // The code must come from the provider that the browser was sent to.
       if ((await getOAuthState())?.serverContext?.["provider"] !== id) throw new Error("Another provider");
-      return await exchangeCode(connection, { code, codeVerifier, options });
+      return await exchangeCode(connection, { code, codeVerifier, redirectURI, options });
     },
     async getUserInfo({ idToken = "", accessToken, expectedIdTokenNonce: nonce }) {
       // jose finds no key for `none` and symmetric algorithms. With a maximum age it refuses tokens of the future too.
@@ -143,30 +138,28 @@ export function isClockError(error: unknown): boolean {
   );
 }
 
+type CodeRequest = Parameters<typeof authorizationCodeRequest>[0];
+
 async function exchangeCode(
-  { discovery, metadata, redirectURI }: Connection,
-  code: Pick<Parameters<typeof authorizationCodeRequest>[0], "code" | "codeVerifier" | "options">,
+  { fetchJson, metadata }: Connection,
+  code: Pick<CodeRequest, "code" | "codeVerifier" | "redirectURI" | "options">,
 ): Promise<OAuth2Tokens> {
   const { token_endpoint: tokenEndpoint, token_endpoint_auth_methods_supported: methods } = metadata;
   const authentication = methods.includes("client_secret_basic") ? "basic" : "post";
-  const { body, headers } = await authorizationCodeRequest({
-    ...code,
-    redirectURI,
-    authentication,
-    tokenEndpoint,
-  });
+  const { body, headers } = await authorizationCodeRequest({ ...code, authentication, tokenEndpoint });
   const form = { method: "POST", headers, body: body.toString() } as const;
-  return getOAuth2Tokens(await discovery.fetchJson(tokenEndpoint, form));
+  const { idToken, accessToken } = getOAuth2Tokens(await fetchJson(tokenEndpoint, form));
+  return { idToken, accessToken };
 }
 
 /** Returns the ID token's claims if they have the e-mail address, and otherwise the user information. */
 async function readUserInfo(
-  { discovery, metadata: { userinfo_endpoint: endpoint } }: Connection,
+  { fetchJson, metadata: { userinfo_endpoint: endpoint } }: Connection,
   claims: Claims,
   accessToken: string | undefined,
 ): Promise<Readonly<Record<string, unknown>>> {
   if (claims["email"] !== undefined || endpoint === undefined || accessToken === undefined) return claims;
-  return await discovery.fetchJson(endpoint, { headers: { authorization: `Bearer ${accessToken}` } });
+  return await fetchJson(endpoint, { headers: { authorization: `Bearer ${accessToken}` } });
 }
 
 /** True if the claim is the value, or a list that contains it. */

@@ -1,8 +1,14 @@
 /** The connections of organisations to their identity providers, and who must use one. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { Resolver } from "node:dns/promises";
-import { type EntityManager, UniqueConstraintViolationException } from "@mikro-orm/postgresql";
-import { recordAuditEvent } from "../../audit/api.ts";
+import {
+  defineEntity,
+  type EntityManager,
+  type InferEntity,
+  p,
+  UniqueConstraintViolationException,
+} from "@mikro-orm/postgresql";
+import { type AuditEvent, recordAuditEvent } from "../../audit/api.ts";
 import { AppError, badRequest, unavailable } from "../../core/errors.ts";
 import { isUuid } from "../../core/ids.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -13,8 +19,32 @@ import { UserCredential } from "../credential.entity.ts";
 import type { MemberAdmin, MemberGroup } from "../members/member-admin.ts";
 import { UserSession } from "../sessions/entity.ts";
 import { Discovery, DiscoveryError } from "./discovery.ts";
-import { SsoConnection } from "./entity.ts";
 import { callbackPath, type IdentityProvider, OPERATORS, type OperatorSso } from "./provider.ts";
+
+/** An organisation's connection to its own identity provider. At most one per organisation. */
+export const SsoConnection = defineEntity({
+  name: "SsoConnection",
+  tableName: "sso_connection",
+  properties: {
+    organization: () => p.manyToOne(Organization).primary().deleteRule("cascade"),
+    /** The issuer's URL, exactly as its discovery document and ID tokens have it. */
+    issuer: p.text(),
+    clientId: p.text(),
+    /** Sealed by the SecretBox, for the context `sso_connection:ORGANIZATION`. */
+    clientSecret: p.text(),
+    /** Lower case. Users are found by the domain of their e-mail address. */
+    domain: p.text(),
+    /** The token of the TXT record that proves the domain. */
+    verificationToken: p.text(),
+    /** When the domain was proven; null: the connection signs no user in yet. */
+    verifiedAt: p.datetime(3).nullable(),
+    createdAt: p.datetime(3).defaultRaw("now()"),
+    updatedAt: p.datetime(3).defaultRaw("now()"),
+  },
+  uniques: [{ name: "sso_connection_domain", properties: ["domain"], where: "verified_at is not null" }],
+});
+
+export type SsoConnection = InferEntity<typeof SsoConnection>;
 
 const SCOPES = ["openid", "email", "profile"];
 const RECORD_PREFIX = "waymark-verification=";
@@ -41,12 +71,10 @@ export interface SsoDeps {
   readonly resolveTxt?: ResolveTxt | undefined;
 }
 
-export interface ConnectionInput extends Pick<SsoConnection, "issuer" | "clientId" | "domain"> {
+interface ConnectionInput extends Pick<SsoConnection, "issuer" | "clientId" | "domain"> {
   /** Absent: the stored one. */
   readonly clientSecret?: string | undefined;
 }
-
-export type SsoOffer = "offered" | "required";
 
 /** An owner's view. Without a connection everything but `redirectUri` is null. */
 type ConnectionView = ReturnType<typeof toView>;
@@ -94,40 +122,26 @@ export class SsoService implements AsyncDisposable {
    * former one opened. Throws BadRequestException, ConflictException.
    */
   async save(admin: MemberAdmin, input: ConnectionInput): Promise<ConnectionView> {
-    const organizationId = organizationOf(admin);
     const { issuer, clientId, clientSecret, domain } = input;
-    return await this.#change(admin, async (em, former) => {
+    return await this.#change(admin, async (em, organizationId, former) => {
       // Otherwise one owner could have the stored secret sent to a server of theirs.
       if (clientSecret === undefined && former?.issuer !== issuer)
         throw invalid("client_secret", "is required for a new issuer");
       const owned = await em.findOne(SsoConnection, { domain, verifiedAt: { $ne: null } });
       if (owned && owned.organization.id !== organizationId) throw domainTakenError(domain);
-      const connection =
-        former ??
-        em.create(SsoConnection, {
-          organization: em.getReference(Organization, organizationId),
-          issuer,
-          clientId,
-          domain,
-          clientSecret: "",
-          verificationToken: "",
-        });
+      const values = { issuer, clientId, domain, updatedAt: new Date() };
+      const created = { organization: organizationId, ...values, clientSecret: "", verificationToken: "" };
       const isOther = former && (former.issuer !== issuer || former.clientId !== clientId);
       const ended = isOther ? await endSessions(em, organizationId) : {};
-      if (!former || former.domain !== domain)
+      const isNewDomain = former?.domain !== domain;
+      const connection = em.assign(former ?? em.create(SsoConnection, created, { persist: true }), values);
+      if (isNewDomain)
         em.assign(connection, { verificationToken: randomBytes(24).toString("base64url"), verifiedAt: null });
       if (clientSecret !== undefined)
         connection.clientSecret = this.#deps.secretBox.seal(clientSecret, sealContext(organizationId));
-      em.assign(connection, { issuer, clientId, domain, updatedAt: new Date() });
-      em.persist(connection);
-      const details = {
-        issuer,
-        client_id: clientId,
-        domain,
-        client_secret_changed: clientSecret !== undefined,
-        ...ended,
-      };
-      return { connection, action: former ? "sso.changed" : "sso.connected", details };
+      const changed = { client_id: clientId, client_secret_changed: clientSecret !== undefined };
+      const details = { issuer, domain, ...changed, ...ended };
+      return { action: former ? "sso.changed" : "sso.connected", details };
     });
   }
 
@@ -142,7 +156,7 @@ export class SsoService implements AsyncDisposable {
 
   /** `proof`: of `readProof`. Throws ConflictException if it is null or of another domain, or another organisation was first. */
   async verifyDomain(admin: MemberAdmin, proof: string | null): Promise<ConnectionView> {
-    return await this.#change(admin, (_em, connection) => {
+    return await this.#change(admin, async (_em, _organizationId, connection) => {
       if (!connection) throw notConnectedError();
       const { domain, verificationToken } = connection;
       if (proof !== verificationToken)
@@ -151,20 +165,19 @@ export class SsoService implements AsyncDisposable {
           `${domain} has no TXT record ${RECORD_PREFIX}${verificationToken} yet. A new record can take an hour to appear`,
         );
       connection.verifiedAt ??= new Date(this.#deps.clock.now());
-      return { connection, action: "sso.changed", details: { domain, domain_verified: true } };
+      return { action: "sso.changed", details: { domain, domain_verified: true } };
     });
   }
 
   /** Also removes what links users to it, and ends the sessions that it opened. */
   async remove(admin: MemberAdmin): Promise<ConnectionView> {
-    const organizationId = organizationOf(admin);
-    return await this.#change(admin, async (em, connection) => {
+    return await this.#change(admin, async (em, organizationId, connection) => {
       if (!connection) throw notConnectedError();
       const { issuer, domain } = connection;
       await em.nativeDelete(UserCredential, { providerId: organizationId });
       em.remove(connection);
       const details = { issuer, domain, ...(await endSessions(em, organizationId)) };
-      return { connection: null, action: "sso.removed", details };
+      return { action: "sso.removed", details };
     });
   }
 
@@ -189,7 +202,7 @@ export class SsoService implements AsyncDisposable {
   }
 
   /** `offered`: a user of the group can sign in with its identity provider; `required`: only so (SSO_ONLY). */
-  async offerTo(email: string, organizationId: string | null): Promise<SsoOffer | null> {
+  async offerTo(email: string, organizationId: string | null): Promise<"offered" | "required" | null> {
     const { operators, only } = this.#deps.ssoSettings;
     if (organizationId === null) return operators && (only === "none" ? "offered" : "required");
     const connection = await this.#find({ organization: organizationId, verifiedAt: { $ne: null } });
@@ -227,17 +240,18 @@ export class SsoService implements AsyncDisposable {
     admin: MemberAdmin,
     change: (
       em: EntityManager,
+      organizationId: string,
       connection: SsoConnection | null,
-    ) => ConnectionChange | Promise<ConnectionChange>,
+    ) => Promise<Pick<AuditEvent, "action" | "details">>,
   ): Promise<ConnectionView> {
     const organizationId = organizationOf(admin);
     try {
       return await this.#deps.database.transactional(async (em) => {
-        const former = await em.findOne(SsoConnection, { organization: organizationId });
-        const { connection, action, details } = await change(em, former);
+        const find = () => em.findOne(SsoConnection, { organization: organizationId });
+        const event = await change(em, organizationId, await find());
         await em.flush();
-        await recordAuditEvent(em, { ...admin, action, organizationId, details });
-        return toView(this.#deps, organizationId, connection);
+        await recordAuditEvent(em, { ...admin, ...event, organizationId });
+        return toView(this.#deps, organizationId, await find());
       });
     } catch (error) {
       if (error instanceof UniqueConstraintViolationException) throw domainTakenError("This domain");
@@ -252,22 +266,10 @@ export class SsoService implements AsyncDisposable {
 
 function toView({ pageUrl }: SsoDeps, organizationId: string, connection: SsoConnection | null) {
   const redirectUri = pageUrl(callbackPath(organizationId));
-  const { issuer = null, clientId = null, domain = null, verifiedAt = null } = connection ?? {};
+  const { issuer = null, clientId = null, domain = null } = connection ?? {};
   const verificationRecord = connection && RECORD_PREFIX + connection.verificationToken;
-  return {
-    redirectUri,
-    issuer,
-    clientId,
-    domain,
-    verificationRecord,
-    verifiedAt: verifiedAt?.toISOString() ?? null,
-  };
-}
-
-interface ConnectionChange {
-  readonly connection: SsoConnection | null;
-  readonly action: string;
-  readonly details: Readonly<Record<string, unknown>>;
+  const verifiedAt = connection?.verifiedAt?.toISOString() ?? null;
+  return { redirectUri, issuer, clientId, domain, verificationRecord, verifiedAt };
 }
 
 /**

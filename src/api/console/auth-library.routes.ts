@@ -1,11 +1,8 @@
 /** The routes that better-auth answers, in its own form: `{code, message}` for an error. */
-import { type ErrorRequestHandler, type Request, type RequestHandler, type Response, Router } from "express";
+import { type ErrorRequestHandler, type RequestHandler, Router } from "express";
 import { type AccountServices, TWO_FACTOR_COOKIE } from "../../accounts/api.ts";
-import type { AppError } from "../../core/errors.ts";
-import { snakeCase } from "../../core/names.ts";
 import { addRoute } from "../add-route.ts";
 import { contextOf, duringExternalCall, inShare } from "../context.ts";
-import { JSON_CONTENT_TYPE } from "../json.ts";
 import { toAppError } from "../error-handler.ts";
 import { clientInfoOf, requireSecureCookies, type SessionGuards } from "./guards.ts";
 
@@ -53,7 +50,7 @@ function answerWith(accounts: AccountServices): RequestHandler {
     const answer = await inShare(response, shareKind, () =>
       accounts.handleAuth({
         method: request.method,
-        origin: originOf(request),
+        origin: `${request.protocol}://${request.headers.host ?? "localhost"}`,
         path: request.url,
         body: request.method === "POST" ? (request.body as unknown) : undefined,
         client: clientInfoOf(request, response),
@@ -61,42 +58,21 @@ function answerWith(accounts: AccountServices): RequestHandler {
         principal: principal?.keyId === null ? principal : null,
       }),
     );
-    await sendAnswer(response, answer);
+    response
+      .status(answer.status)
+      .setHeaders(answer.headers)
+      .type("json")
+      .end(await answer.text());
   };
 }
 
-function originOf({ protocol, headers: { host = "localhost" } }: Request): string {
-  return `${protocol}://${host}`;
-}
-
-async function sendAnswer(response: Response, answer: globalThis.Response): Promise<void> {
-  const text = await answer.text();
-  for (const [name, value] of answer.headers) if (name !== "set-cookie") response.setHeader(name, value);
-  if (text !== "") response.set("Content-Type", JSON_CONTENT_TYPE);
-  for (const cookie of answer.headers.getSetCookie()) response.append("Set-Cookie", cookie);
-  if (answer.status >= 400) {
-    const responseBody = JSON.parse(text || "{}") as { code?: string };
-    contextOf(response).failure = { code: responseBody.code ?? String(answer.status), responseBody };
-  }
-  response.status(answer.status).end(text);
-}
-
-/** Errors of guards and hooks in the library's form. */
+/** Errors of guards and hooks in the library's form, such as `TOO_MANY_REQUESTS` for TooManyRequestsException. */
 const sendAuthError: ErrorRequestHandler = (error: unknown, _request, response, next) => {
-  const failure = toAppError(error);
-  if (failure.status >= 500) {
+  const { code, status, headers, message, details } = toAppError(error);
+  if (status >= 500) {
     next(error);
     return;
   }
-  const { status, headers, message, details } = failure;
-  const responseBody = { code: codeOf(failure), message, ...(details !== undefined && { details }) };
-  contextOf(response).failure = { code: responseBody.code, responseBody };
-  response.status(status).set(headers).json(responseBody);
+  const words = code.replace(/Exception$/, "").replaceAll(/(?<=.)[A-Z]/g, "_$&");
+  response.status(status).set(headers).json({ code: words.toUpperCase(), message, details });
 };
-
-/** `TOO_MANY_REQUESTS` for TooManyRequestsException. */
-function codeOf({ code }: AppError): string {
-  return snakeCase(
-    code.replace(/Exception$/, "").replace(/^./, (letter) => letter.toLowerCase()),
-  ).toUpperCase();
-}

@@ -30,17 +30,17 @@ export const organizationCommands = commandGroup("org", "manage organisations: a
     description: "suspend an organisation: its keys, sessions and deliveries stop within a second",
     argument: ORGANIZATION,
     options: { reason: { value: "<text>", text: "reason, for the audit log" } },
-    async run({ organizations, suspensions }, { reason = null }, org) {
+    async run({ organizations, organizationChanges }, { reason = null }, org) {
       const { id } = present(await organizations.get(org));
-      return { data: present(await suspensions.suspend(cliAuditContext, id, reason)) };
+      return { data: present(await organizationChanges.suspend(cliAuditContext, id, reason)) };
     },
   }),
   serviceCommand("restore", {
     description: "end the suspension of an organisation",
     argument: ORGANIZATION,
-    async run({ organizations, suspensions }, _options, org) {
+    async run({ organizations, organizationChanges }, _options, org) {
       const { id } = present(await organizations.get(org));
-      return { data: present(await suspensions.restore(cliAuditContext, id)) };
+      return { data: present(await organizationChanges.restore(cliAuditContext, id)) };
     },
   }),
 ]);

@@ -62,8 +62,8 @@ export const periods = {
   idempotency: duration(
     numberIn("src/idempotency/stored-response.sql.ts", /interval '(\d+) hours'/) * 60 * MINUTE_MS,
   ),
-  invitation: duration("accounts/email-token.service#lifetimesMs.invitation"),
-  registration: duration("accounts/email-token.service#lifetimesMs.registration"),
+  invitation: duration("accounts/email-token.service#links.invitation.lifetimeMs"),
+  registration: duration("accounts/email-token.service#links.registration.lifetimeMs"),
   keyRotation: duration(keyRotationHours * 60 * MINUTE_MS),
   secretRotation: duration("webhooks/signing/secrets#OVERLAP_MS"),
   keyRevocation: atMost(SECOND_MS, valueOf("api-keys/verifier#TTL_MS")),

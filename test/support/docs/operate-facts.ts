@@ -109,8 +109,8 @@ const pages = factsOf("docs/operate/", {
     "Removals that the restore undid": [
       periods.registration,
       periods.invitation,
-      duration("accounts/email-token.service#lifetimesMs.password_reset"),
-      duration("accounts/email-token.service#lifetimesMs.account_request_answer"),
+      duration("accounts/email-token.service#links.password_reset.lifetimeMs"),
+      duration("accounts/email-token.service#links.account_request_answer.lifetimeMs"),
     ],
   },
   "runbooks.md": {
@@ -128,7 +128,7 @@ const pages = factsOf("docs/operate/", {
     "E-mail is not sent": [
       periods.registration,
       periods.invitation,
-      duration("accounts/email-token.service#lifetimesMs.password_reset"),
+      duration("accounts/email-token.service#links.password_reset.lifetimeMs"),
     ],
   },
   "security.md": {
