@@ -3,6 +3,7 @@ import cors from "cors";
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
 import type { ApiKeyService, KeyVerifier } from "../api-keys/api.ts";
 import type { Clock } from "../core/clock.ts";
+import { badRequest } from "../core/errors.ts";
 import { createHostCheck } from "../core/host-check.ts";
 import type { RateLimits } from "../rate-limits/api.ts";
 import type { Config } from "../config/config.ts";
@@ -16,19 +17,19 @@ import { restOperations } from "../operations/all.ts";
 import { consoleRoutes } from "./console.routes.ts";
 import { accountRoutes, type AccountRouteServices } from "./console/routes.ts";
 import { importRoutes } from "./console/import.routes.ts";
-import { type RequestServices, startRequest } from "./context.ts";
+import { limitInFlight, type RequestServices, startRequest } from "./context.ts";
 import { docsRoutes } from "./docs/routes.ts";
 import { guideRoutes } from "./guide.routes.ts";
 import { sdkRoutes } from "./sdk.routes.ts";
 import { errorHandler, notFoundHandler } from "./error-handler.ts";
+import { InFlight } from "./in-flight.ts";
 import type { Dependency } from "./ops/dependencies.ts";
 import { opsRoutes } from "./ops/routes.ts";
-import { PartnerShares } from "./partner-shares.ts";
 import { createApiKeyGuards } from "./rest/api-key-guards.ts";
 import { createSimulator, type Simulate } from "./simulate.ts";
 import { operationRoutes } from "./rest/operation-routes.ts";
 
-export interface HttpServices extends AccountRouteServices, Omit<RequestServices, "shares" | "checkHost"> {
+export interface HttpServices extends AccountRouteServices, Omit<RequestServices, "inFlight"> {
   clock: Clock;
   config: Config;
   idempotency: IdempotencyService;
@@ -89,15 +90,23 @@ export function createHttpApp(services: HttpServices): Express {
   app.set("case sensitive routing", true);
   app.set("trust proxy", config.http.trustProxy);
 
-  const shares = new PartnerShares(config.database.poolSize);
-  app.use(startRequest({ ...services, shares, checkHost: createHostCheck(config) }));
+  const { poolSize } = config.database;
+  const { registry } = services.metrics;
+  const inFlight = new InFlight({ poolSize, isLimited: config.http.loadShedding, registry });
+  app.use(startRequest({ ...services, inFlight }));
   const { graphql, schedulerDashboard } = config.role === "worker" ? {} : services;
   const { corsOrigins, graphqlOrigins } = config.http;
   if (graphql && graphqlOrigins.length > 0) app.use(graphql.path, allowOrigins(graphqlOrigins));
   if (corsOrigins.length > 0) app.use(allowOrigins(corsOrigins));
 
-  if (config.role !== "worker") {
+  // Before the limits: monitoring asks for these under any name, and most of all during an overload.
+  app.use(opsRoutes(services));
+  app.use(limitInFlight);
+  if (config.role !== "worker")
     app.use("/v1", operationRoutes(restOperations, { ...services, guards, baseUrl }));
+  // After the routes that need a key, which a page of another site does not have.
+  app.use(requireOwnHost(createHostCheck(config)));
+  if (config.role !== "worker") {
     if (graphql) app.use(graphql.routes(simulate));
     app.use("/auth", accountRoutes(services));
     app.use("/console-api", importRoutes(services));
@@ -106,15 +115,22 @@ export function createHttpApp(services: HttpServices): Express {
     const isProduction = config.environment === "production";
     app.use(sdkRoutes({ publicUrl: config.http.publicUrl, pageUrl: services.pageUrl }));
     app.use(guideRoutes({ publicUrl: config.http.publicUrl, isProduction, pageUrl: services.pageUrl }));
+    // Last, because it answers browsers on every path that no other route handles.
+    app.use(consoleRoutes(services));
   }
-  app.use(opsRoutes(services));
-  // Last, because it answers browsers on every path that no other route handles.
-  if (config.role !== "worker") app.use(consoleRoutes(services));
 
   app.use(notFoundHandler);
   if (graphql) app.use(graphql.path, graphql.errorHandler);
   app.use(errorHandler(logger));
   return app;
+}
+
+function requireOwnHost(checkHost: ReturnType<typeof createHostCheck>): RequestHandler {
+  return (request, _response, next) => {
+    const problem = checkHost(request);
+    if (problem !== null) throw badRequest([], problem);
+    next();
+  };
 }
 
 function allowOrigins(origins: readonly string[]): RequestHandler {

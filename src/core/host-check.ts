@@ -19,8 +19,6 @@ loopback.addSubnet("127.0.0.0", 8, "ipv4");
 loopback.addAddress("::1", "ipv6");
 const LOCAL_NAME = /^(?:.+\.)?localhost$/;
 const WILDCARDS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
-/** Monitoring asks for these under any name. */
-const EXEMPT_PATHS = /^\/(?:health\/|metrics$)/;
 
 /**
  * Returns a function that says why a request is not answered, or null. In production, and with PUBLIC_URL, every name is right:
@@ -31,11 +29,10 @@ export function createHostCheck({
   http: { publicUrl, host: ownHost },
 }: HostCheckOptions): (request: IncomingMessage) => string | null {
   const isAnyRight = publicUrl !== null || environment === "production";
-  return ({ headers: { host }, url = "", httpVersionMinor, rawHeaders }) => {
-    if (host === undefined)
-      return httpVersionMinor > 0 ? "The request is not valid HTTP: it has no Host" : null;
+  return ({ headers: { host }, rawHeaders }) => {
     if (countHosts(rawHeaders) > 1) return "The request is not valid HTTP: it has two Host headers";
-    if (isAnyRight || EXEMPT_PATHS.test(url) || isOwnName(host, ownHost)) return null;
+    // HTTP/1.0 has no Host.
+    if (host === undefined || isAnyRight || isOwnName(host, ownHost)) return null;
     return `This server does not answer to ${host.slice(0, 100)}. Use localhost, or set PUBLIC_URL`;
   };
 }

@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ExecutionArgs, OperationDefinitionNode } from "graphql";
 import { invariant } from "../../core/errors.ts";
-import type { ShareKind } from "../partner-shares.ts";
+import type { ShareKind } from "../in-flight.ts";
 import type { IncomingOperation } from "./context.ts";
 
 /** A subscription that has passed all checks. */

@@ -179,10 +179,10 @@ function createErrorHandler(errors: ErrorFormatter): ErrorRequestHandler {
       return;
     }
     const context = contextOf(response);
-    const { requestId, simulated } = context;
+    const { requestId } = context;
     const failure = toAppError(error);
     const { status, headers } = failure;
-    const { message, extensions } = errors.translate(failure, { requestId, simulated });
+    const { message, extensions } = errors.translate(failure, { requestId });
     const { http: _, ...visibleExtensions } = extensions;
     const code = visibleExtensions["code"] === "BAD_USER_INPUT" ? "BAD_REQUEST" : visibleExtensions["code"];
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);

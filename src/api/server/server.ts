@@ -74,25 +74,21 @@ export async function listen(
   const rejectMalformed = createMalformedHandler(errorUrl);
   const onLate = (socket: Socket): void =>
     rejectMalformed({ name: "Error", message: "", code: "ERR_HTTP_REQUEST_TIMEOUT" }, socket);
-  const timedHandler = withTimeouts(handler, { timeoutsMs, onLate });
   const server = createServer(
     {
       headersTimeout: timeoutsMs.headers,
       requestTimeout: timeoutsMs.upload,
       keepAliveTimeout: timeoutsMs.keepAlive,
       connectionsCheckingInterval: timeoutsMs.checkInterval,
-      // The app rejects a request without Host, in the envelope.
-      requireHostHeader: false,
       // Ignore other upgrades, such as to HTTP/2 by Java's client, and handle their requests as HTTP/1.1.
       shouldUpgradeCallback: (request) => webSockets !== null && isUpgradeFor(webSockets, request),
     },
-    timedHandler,
+    withTimeouts(handler, { timeoutsMs, onLate }),
   );
   server.setTimeout(timeoutsMs.idleSocket);
   limitConnections(server, connections, onConnectionRejected);
   const sockets = trackConnections(server);
   server.on("clientError", rejectMalformed);
-  server.on("checkExpectation", timedHandler);
   server.on("upgrade", (request, socket, head) => webSockets?.upgrade(request, socket, head));
   await startListening(server, host, port);
   const { address, family, port: boundPort } = server.address() as AddressInfo;

@@ -38,11 +38,7 @@ const extensionCodes: Partial<Record<ErrorCode, string>> = {
 const detailed = new Set<ErrorCode>(["GoneException", "UnprocessableEntityException"]);
 
 /** Identifies the request in the log. Errors are not logged once `signal` is aborted. */
-type FailedRequest = Pick<RequestStore, "requestId"> &
-  Partial<Pick<RequestStore, "signal">> & {
-    /** The status of a simulated failure, which is not logged. */
-    simulated?: string | null;
-  };
+type FailedRequest = Pick<RequestStore, "requestId"> & Partial<Pick<RequestStore, "signal">>;
 
 export interface ErrorFormatterDeps {
   logger: Logger;
@@ -64,8 +60,8 @@ export class ErrorFormatter {
     const thrown = unwrapResolverError(error);
     if (thrown instanceof GraphQLError && hasCode(thrown)) return thrown;
     const failure = toAppError(thrown);
-    if (failure.status >= 500 && request.simulated !== String(failure.status))
-      this.#log(failure.cause ?? failure, failure.message, request);
+    if (failure.status >= 500 && failure.cause !== undefined)
+      this.#log(failure.cause, failure.message, request);
     return toGraphQLError(failure);
   }
 
