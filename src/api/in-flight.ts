@@ -28,6 +28,11 @@ const MAX_WAIT_MS = 5_000;
 /** `bulk`: changes many jobs. `query`: a GraphQL query, which uses a separate pool. `request`: all others. */
 export type ShareKind = "request" | "bulk" | "query";
 
+/** With different times, so that rejected clients don't all retry together. Created once: the stack costs a third of a rejection. */
+const overloaded = [1, 2, 3].map((afterS) =>
+  unavailable("The server is overloaded. Try again shortly.", afterS),
+);
+
 interface InFlightOptions {
   /** Number of connections to PostgreSQL. */
   readonly poolSize: number;
@@ -75,8 +80,7 @@ export class InFlight {
     if (!this.#hasRoom()) {
       this.#rejectedMs = performance.now();
       this.#rejections.inc();
-      // Chosen at random, so that rejected clients don't all retry at the same time.
-      throw unavailable("The server is overloaded. Try again shortly.", 1 + Math.floor(Math.random() * 3));
+      throw overloaded[Math.floor(Math.random() * overloaded.length)] as AppError;
     }
     this.#count(response);
     response.once("close", () => this.#uncount(response));
