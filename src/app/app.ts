@@ -109,7 +109,7 @@ export async function createApp(config: Config, deps: AppDeps, overrides: AppOve
     dependencies: [...dependenciesOf(context, { mongo, worker }), ...replicas.dependencies],
     stopping: server.stopping,
     graphql: graphql ?? undefined,
-    schedulerDashboard: createAgendashRoutes({ mongo, sessions }),
+    schedulerDashboard: createAgendashRoutes({ mongo, sessions, publicUrl: config.http.publicUrl }),
   });
   const resources = opened.move();
 
