@@ -25,7 +25,6 @@ import { errorHandler, notFoundHandler } from "./error-handler.ts";
 import { InFlight } from "./in-flight.ts";
 import type { Dependency } from "./ops/dependencies.ts";
 import { opsRoutes } from "./ops/routes.ts";
-import { createApiKeyGuards } from "./rest/api-key-guards.ts";
 import { createSimulator, type Simulate } from "./simulate.ts";
 import { operationRoutes } from "./rest/operation-routes.ts";
 
@@ -80,7 +79,6 @@ const EXPOSED_HEADERS = [
 export function createHttpApp(services: HttpServices): Express {
   const { config, logger } = services;
   const simulate = createSimulator(services);
-  const guards = createApiKeyGuards(services, simulate);
   const baseUrl = config.http.publicUrl ?? "";
 
   const app = express();
@@ -103,7 +101,7 @@ export function createHttpApp(services: HttpServices): Express {
   app.use(opsRoutes(services));
   app.use(limitInFlight);
   if (config.role !== "worker")
-    app.use("/v1", operationRoutes(restOperations, { ...services, guards, baseUrl }));
+    app.use("/v1", operationRoutes(restOperations, { ...services, simulate, baseUrl }));
   // After the routes that need a key, which a page of another site does not have.
   app.use(requireOwnHost(createHostCheck(config)));
   if (config.role !== "worker") {

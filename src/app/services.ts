@@ -6,7 +6,7 @@ import { createDataServices } from "./data-services.ts";
 import type { ReplicaReaders } from "./replicas.ts";
 import { createEventService } from "../events/api.ts";
 import { errorGuidePath } from "../guide/api.ts";
-import { createIdempotencyService } from "../idempotency/api.ts";
+import { IdempotencyService } from "../idempotency/api.ts";
 import {
   createNotify,
   NotificationService,
@@ -61,7 +61,7 @@ export async function openServices(context: AppContext, { replicas, scheduleStep
     ...membership,
     clock,
     events: createEventService({ database, clock }),
-    idempotency: createIdempotencyService({ database }),
+    idempotency: new IdempotencyService({ database }),
     mails,
     pageUrl,
     errorUrl,

@@ -31,7 +31,7 @@ export function keyedMutation(field: string, args: object): KeyedRequest | null 
   const { idempotencyKey, principal, requestId } = currentRequest();
   const organizationId = principal?.organizationId ?? null;
   const route = routes.get(field);
-  if (organizationId === null || route === undefined) return null;
+  if (idempotencyKey === undefined || organizationId === null || route === undefined) return null;
   return keyedRequest(idempotencyKey, { organizationId, route, requestId, parts: ["/graphql", args] });
 }
 

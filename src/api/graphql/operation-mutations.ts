@@ -1,8 +1,7 @@
 /** The mutations of operations: each is bound to the field of the SDL that has its name. */
 import { Kind, type DocumentNode, type TypeNode } from "graphql";
 import { z } from "zod";
-import { authorize, parseInput } from "../../operations/admit.ts";
-import { execute } from "../../operations/execute.ts";
+import { authorize, execute, parseInput } from "../../operations/admit.ts";
 import {
   mutationOf,
   type Operation,

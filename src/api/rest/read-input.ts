@@ -91,9 +91,11 @@ function unknownProblems(
   names: readonly string[],
   known: readonly string[],
 ): Problem[] {
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length === 0) return [];
   const kind = kinds[location];
   const all = known.length === 0 ? "this request takes none" : `must be one of ${known.join(", ")}`;
-  return unknownNames(names, known).map(({ name, nearest }) => {
+  return unknownNames(unknown, known).map(({ name, nearest }) => {
     const advice = nearest === null ? all : `did you mean ${nearest}?`;
     return problemIn(location)(name, `unknown_${kind}`, `is not a known ${kind}; ${advice}`);
   });

@@ -3,8 +3,7 @@ import { uuidV7Sql } from "../../core/ids.ts";
 import type { Queryable } from "../../core/postgres/database.ts";
 import type { ChangeContext } from "../../core/principal.ts";
 import { raw, sql } from "../../core/postgres/sql.ts";
-import { insertTraced } from "../../core/tracing/events.ts";
-import { countVisibilityChangeSql, insertEventsSql, removedJobSql } from "./update-and-fan-out.sql.ts";
+import { countVisibilityChangeSql, insertEventsSql, insertTraced, removedJobSql } from "./update-and-fan-out.sql.ts";
 
 /**
  * Deletes all jobs of a test agent (UUID) in one statement that also inserts `job.deleted`. Its test contractor receives the event of
@@ -20,7 +19,6 @@ export async function deleteJobs(
     union all select contractor_id, normalized_status, created_at, -1 from deleted`);
   const rows = await insertTraced(
     queryable,
-    { table: "job_event" },
     (traceparent) => sql`
     with target as materialized (
       select id from job where agent_id = ${agent}::uuid order by id for update
