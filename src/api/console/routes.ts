@@ -16,7 +16,7 @@ import { AppError } from "../../core/errors.ts";
 import { toTypedId } from "../../core/ids.ts";
 import { addRoute, type RouteHandlers } from "../add-route.ts";
 import type { JsonObject } from "../../core/json.ts";
-import { objectBody, toRequestHandler } from "../json.ts";
+import { toRequestHandler } from "../json.ts";
 import { libraryRoutes } from "./auth-library.routes.ts";
 import { clientInfoOf, createSessionGuards, type SessionGuards, sessionOf } from "./guards.ts";
 
@@ -51,7 +51,7 @@ export function accountRoutes(services: AccountRouteServices): Router {
 function handle(run: (call: AuthCall) => Promise<unknown>, status?: 200 | 202): RequestHandler {
   return toRequestHandler(async (request, response) => {
     const data = await run({
-      body: () => objectBody(request),
+      body: () => request.body as JsonObject,
       client: clientInfoOf(request, response),
       principal: () => sessionOf(response),
       id: String(request.params["id"]),

@@ -12,7 +12,7 @@ import { type RateLimits, takeTokens } from "../../rate-limits/api.ts";
 import { FEED_STATUS, simulatedStatuses } from "../../test-mode/api.ts";
 import { addRoute, type RouteHandlers } from "../add-route.ts";
 import { callerOf, contextOf, principalOf, duringExternalCall } from "../context.ts";
-import { matchesEtag, readJson, readOptionalJson, toRequestHandler } from "../json.ts";
+import { matchesEtag, readJson, toRequestHandler } from "../json.ts";
 import type { Simulate } from "../simulate.ts";
 import { linkHeader, type ListPosition } from "./link-header.ts";
 import { inputReader } from "./read-input.ts";
@@ -112,7 +112,7 @@ function guard(
 function bodyParsers({ rest, text: { body } }: RestOperation<never>): RequestHandler[] {
   if (!body) return [];
   const { maxBodyBytes = MAX_BODY_BYTES } = rest;
-  return [body.isOptional ? readOptionalJson(maxBodyBytes) : readJson(maxBodyBytes)];
+  return [readJson(maxBodyBytes, body)];
 }
 
 function handlerOf<Services>(

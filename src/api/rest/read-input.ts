@@ -3,11 +3,10 @@ import type { Request } from "express";
 import type { z } from "zod";
 import { unknownNames } from "../../core/did-you-mean.ts";
 import { type Problem, problemIn } from "../../core/errors.ts";
-import { isObject, type JsonObject } from "../../core/json.ts";
+import type { JsonObject } from "../../core/json.ts";
 import { parseInput, type ReadInput } from "../../operations/admit.ts";
 import { bodyOf, isRead, memberFrom, type RestOperation, queryOf } from "../../operations/operation.ts";
 import { none } from "../../operations/schemas.ts";
-import { NOT_AN_OBJECT } from "../json.ts";
 import { readerOf, wireSchema } from "./wire.ts";
 
 interface RestInput extends ReadInput {
@@ -36,7 +35,8 @@ export function inputReader(operation: RestOperation<never>): Read {
           : [problemIn("header")("If-Match", "not_supported", ifMatchProblem)],
     }));
   readers.push(inNamesOf(query, parametersOf(query, isRead(operation))));
-  if (bodyMember !== undefined) readers.push((request) => readWholeBody(bodyMember, request.body));
+  if (bodyMember !== undefined)
+    readers.push((request) => ({ values: { [bodyMember]: request.body as JsonObject }, problems: [] }));
   else if (text.body) readers.push(inNamesOf(bodyOf(operation), membersOf(bodyOf(operation))));
 
   return (request) => {
@@ -77,8 +77,8 @@ function parametersOf(query: z.ZodObject, ignoresUnknown: boolean): Read {
 function membersOf(input: z.ZodObject): Read {
   const schema = wireSchema(input);
   const known = Object.keys(schema.shape);
-  return ({ body }: { body?: unknown }) => {
-    if (!isObject(body)) return { values: {}, problems: [NOT_AN_OBJECT] };
+  return (request) => {
+    const body = request.body as JsonObject;
     const { values, problems } = parseInput(schema, body, "body");
     return { values, problems: [...problems, ...unknownProblems("body", Object.keys(body), known)] };
   };
@@ -99,12 +99,6 @@ function unknownProblems(
     const advice = nearest === null ? all : `did you mean ${nearest}?`;
     return problemIn(location)(name, `unknown_${kind}`, `is not a known ${kind}; ${advice}`);
   });
-}
-
-function readWholeBody(member: string, body: unknown): ReadInput {
-  return isObject(body)
-    ? { values: { [member]: body }, problems: [] }
-    : { values: {}, problems: [NOT_AN_OBJECT] };
 }
 
 const ETAGS = /^\s*(?:W\/)?"[^"]*"(?:\s*,\s*(?:W\/)?"[^"]*")*\s*$/;
