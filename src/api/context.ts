@@ -7,7 +7,7 @@ import compression from "compression";
 import type { NextFunction, Request, RequestHandler, Response } from "express";
 import type { SessionPrincipal } from "../accounts/api.ts";
 import type { ApiKeyPrincipal, OrganizationKeyPrincipal } from "../api-keys/api.ts";
-import { invariant } from "../core/errors.ts";
+import { AppError, invariant } from "../core/errors.ts";
 import { newRequestId, toTypedId } from "../core/ids.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Metrics } from "../core/metrics.ts";
@@ -226,6 +226,16 @@ function endSpan(span: Span, { method, status, context }: CompletedRequest): voi
   if (simulated !== null) span.setAttribute("waymark.simulated", simulated);
   else if (status >= 500) markFailed(span, String(status));
   span.end();
+}
+
+/** Returns a signal that aborts if the client disconnects before the response is complete. */
+export function disconnectSignal(response: Response): AbortSignal {
+  const disconnected = new AbortController();
+  response.once("close", () => {
+    if (!response.writableFinished)
+      disconnected.abort(new AppError("BadRequestException", "The client disconnected"));
+  });
+  return disconnected.signal;
 }
 
 /** Counts the request as in flight. Throws ServiceUnavailableException beyond the limit. */

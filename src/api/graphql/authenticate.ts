@@ -6,7 +6,7 @@ import { networkOf } from "../../core/network.ts";
 import { rateLimitSubjectOf, type AuthenticatedPrincipal } from "./authenticated-principal.ts";
 import { parseSessionMode, SESSION_MODE_HEADER, type SessionVerifier } from "../../accounts/api.ts";
 import { BODY_BYTES_PER_TOKEN, MAX_BODY_BYTES } from "./execution/limits.ts";
-import { contextOf, duringExternalCall, inShare } from "../context.ts";
+import { contextOf, disconnectSignal, duringExternalCall, inShare } from "../context.ts";
 import type { Simulate } from "../simulate.ts";
 import { runWithRequest } from "./request-store.ts";
 
@@ -77,10 +77,6 @@ export function authenticate(deps: AuthenticationDeps, simulate: Simulate): Requ
         verifyAgain: () => identify(deps, request),
       }));
     if (!isOpen) return;
-    const disconnected = new AbortController();
-    response.once("close", () => {
-      if (!response.writableFinished) disconnected.abort();
-    });
     runWithRequest(
       {
         transport: "http",
@@ -88,7 +84,7 @@ export function authenticate(deps: AuthenticationDeps, simulate: Simulate): Requ
         ipAddress: request.ip ?? null,
         principal,
         idempotencyKey: request.get("idempotency-key"),
-        signal: disconnected.signal,
+        signal: disconnectSignal(response),
         setHeader,
         setFailure(failure) {
           context.failure = failure;
