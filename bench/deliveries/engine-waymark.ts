@@ -1,6 +1,7 @@
 /** A Waymark worker as in production: the dispatcher, with Agenda as its timer. */
 import pg from "pg";
 import { Registry } from "prom-client";
+import type { Services } from "../../src/app/services.ts";
 import { startWorker } from "../../src/app/worker.ts";
 import { toConfig } from "../../src/config/config.ts";
 import { readEnv } from "../../src/config/env.ts";
@@ -38,6 +39,7 @@ async function start(): Promise<void> {
       secretBox: createSecretBox(BENCH_SECRET),
     },
     {
+      scheduleStep: () => undefined,
       scheduler: createScheduler({ mongo, logger: createLogger("info") }),
       services: {
         sender: openSender(),
@@ -46,7 +48,7 @@ async function start(): Promise<void> {
         requests: { purgeExpired: () => Promise.resolve([]) },
         jobs: { updateBatch: () => Promise.resolve({ results: [], ignored: [] }) },
         notificationWorker: { sweep: () => Promise.resolve(), remind: () => Promise.resolve() },
-      },
+      } as unknown as Services,
     },
   );
 }

@@ -13,12 +13,7 @@ import { startWorker } from "./worker.ts";
 import type { Config } from "../config/config.ts";
 import { entities } from "./entities.ts";
 import { createHttpApp } from "../api/express-app.ts";
-import {
-  deliveriesDependency,
-  mongoDependency,
-  postgresDependency,
-  type Dependency,
-} from "../api/ops/dependencies.ts";
+import { postgresDependency, type Dependency } from "../api/ops/dependencies.ts";
 import type { OrganizationService } from "../organizations/api.ts";
 import { systemClock, type Clock } from "../core/clock.ts";
 import { openDatabase, type Database } from "../core/postgres/database.ts";
@@ -93,7 +88,7 @@ export async function createApp(config: Config, deps: AppDeps, overrides: AppOve
   const worker =
     config.role === "api"
       ? null
-      : opened.use(await startWorker(context, { scheduler, services, alertNotifier }));
+      : opened.use(await startWorker(context, { scheduler, scheduleStep, services, alertNotifier }));
   const limits = createRateLimits(context);
   const { sessionVerifier: sessions } = services.accounts;
   const graphql =
@@ -146,10 +141,12 @@ function dependenciesOf(
   { config: { role }, database }: AppContext,
   { mongo, worker }: { mongo: Mongo; worker: { problem(): string | null } | null },
 ): Dependency[] {
+  const isRequired = role === "worker";
   return [
     postgresDependency(database),
-    mongoDependency(mongo, role === "worker"),
-    ...(worker ? [deliveriesDependency(() => worker.problem(), role === "worker")] : []),
+    { name: "mongodb", isRequired, problem: () => mongo.status().message },
+    // Deliveries have been due for long and none is sent.
+    ...(worker ? [{ name: "deliveries", isRequired, problem: () => worker.problem() }] : []),
   ];
 }
 

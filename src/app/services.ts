@@ -30,6 +30,8 @@ interface ServiceOptions {
   scheduleStep: (atMs: number) => void;
 }
 
+export type Services = Awaited<ReturnType<typeof openServices>>["services"];
+
 /** Stop the HTTP server before disposing, which writes buffered data and closes the connections to webhook receivers. */
 export async function openServices(context: AppContext, { replicas, scheduleStep }: ServiceOptions) {
   const { config, database, clock, secretBox, logger } = context;
