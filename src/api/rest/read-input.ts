@@ -151,35 +151,25 @@ export function readQuery(
   const parameters = new Map<string, string>();
   const problems: Problem[] = [];
   const unknown = new Set<string>();
-  for (const part of queryStart === -1 ? [] : url.slice(queryStart + 1).split("&")) {
-    const [rawName = "", ...rest] = part.split("=");
-    const name = decode(rawName) ?? rawName;
+  for (const [name, value] of new URLSearchParams(queryStart === -1 ? "" : url.slice(queryStart))) {
     if (!known.has(name)) {
       if (name !== "") unknown.add(name);
       continue;
     }
-    const value = decode(rest.join("="));
     const earlierValues = lists.has(name) ? parameters.get(name) : undefined;
     const problem = queryProblem(name, value, earlierValues === undefined && parameters.has(name));
     if (problem) problems.push(problem);
-    else parameters.set(name, earlierValues === undefined ? (value as string) : `${earlierValues},${value}`);
+    else parameters.set(name, earlierValues === undefined ? value : `${earlierValues},${value}`);
   }
   return { parameters, problems, unknown: [...unknown] };
 }
 
 const inQuery = problemIn("query");
 
-function queryProblem(name: string, value: string | null, isRepeated: boolean): Problem | null {
-  if (value === null) return inQuery(name, "malformed", "is not valid percent-encoded UTF-8");
+function queryProblem(name: string, value: string, isRepeated: boolean): Problem | null {
+  // In place of bytes that are not UTF-8.
+  if (value.includes("\uFFFD")) return inQuery(name, "malformed", "is not valid percent-encoded UTF-8");
   if (isRepeated) return inQuery(name, "repeated", "must be given once");
   if (value === "") return inQuery(name, "empty", "must not be empty; leave the parameter out instead");
   return null;
-}
-
-function decode(text: string): string | null {
-  try {
-    return decodeURIComponent(text.replaceAll("+", " "));
-  } catch {
-    return null;
-  }
 }
