@@ -60,12 +60,12 @@ export function guideRoutes(
     };
 
   const router = Router({ caseSensitive: true, strict: true });
-  const route = (path: string | string[], name: string, handler: RequestHandler): void =>
-    addRoute(router, { path, name }, { get: [handler] });
-  route("/guide", "/guide", (_request, response) => response.redirect(308, `${guideUrl}/`));
+  const route = (path: string | string[], handler: RequestHandler): void =>
+    addRoute(router, path, { get: [handler] });
+  route("/guide", (_request, response) => response.redirect(308, `${guideUrl}/`));
   router.use("/guide/assets", tagRoute("/guide/assets/{name}"), sendAssets(folder));
-  route(["/guide/", "/guide/*page"], "/guide/{page}", sendPage);
-  route("/llms.txt", "/llms.txt", sendFile("text/plain", "llms.txt"));
-  route("/llms-full.txt", "/llms-full.txt", sendFile("text/plain", "llms-full.txt"));
+  route(["/guide/*page", "/guide/"], sendPage);
+  route("/llms.txt", sendFile("text/plain", "llms.txt"));
+  route("/llms-full.txt", sendFile("text/plain", "llms-full.txt"));
   return router;
 }

@@ -63,7 +63,7 @@ export function sdkRoutes({ publicUrl, pageUrl }: SdkSettings, folder: URL = bui
   };
 
   const router = Router({ caseSensitive: true });
-  addRoute(router, { path: "/sdk", name: "/sdk" }, { get: [sendIndex] });
-  addRoute(router, { path: "/sdk/:name", name: "/sdk/{name}" }, { get: [sendFile] });
+  addRoute(router, "/sdk", { get: [sendIndex] });
+  addRoute(router, "/sdk/:name", { get: [sendFile] });
   return router;
 }

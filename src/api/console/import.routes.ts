@@ -34,7 +34,7 @@ export function importRoutes(services: ImportRouteServices): Router {
   const router = Router({ caseSensitive: true });
   const allowed = [guards.sameOrigin, guards.signedIn, requireAccess(importAccess)];
   const add = (path: string, handler: RequestHandler): void =>
-    addRoute(router, { path, name: `/console-api${path}` }, { post: [...allowed, handler] });
+    addRoute(router, path, { post: [...allowed, handler] });
   add("/imports", runImport(services));
   add("/imports/sample", sendSample(services));
   return router;

@@ -39,8 +39,7 @@ type AddRoute = (path: string, handlers: RouteHandlers) => void;
 export function accountRoutes(services: AccountRouteServices): Router {
   const guards = createSessionGuards(services.accounts.sessionVerifier);
   const router = Router({ caseSensitive: true });
-  const add: AddRoute = (path, handlers) =>
-    addRoute(router, { path, name: `/auth${path.replace(":id", "{id}")}` }, handlers);
+  const add: AddRoute = (path, handlers) => addRoute(router, path, handlers);
   router.use(libraryRoutes(services.accounts, guards));
   addOwnAccountRoutes(add, services.accounts, guards);
   addPublicForms(add, services, guards);

@@ -42,13 +42,9 @@ export function docsRoutes({ publicUrl }: DocsSettings): Router {
   };
 
   const router = Router({ caseSensitive: true });
-  const route = (path: string, handler: RequestHandler): void => {
-    const pattern = path.replaceAll(/:(\w+)/g, "{$1}");
-    addRoute(router, { path, name: pattern }, { get: [handler] });
-  };
-  route("/openapi.json", sendDocument(publicUrl));
-  route("/docs", sendPage);
-  route("/docs/assets/:name", sendAsset);
+  addRoute(router, "/openapi.json", { get: [sendDocument(publicUrl)] });
+  addRoute(router, "/docs", { get: [sendPage] });
+  addRoute(router, "/docs/assets/:name", { get: [sendAsset] });
   return router;
 }
 

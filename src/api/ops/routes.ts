@@ -19,8 +19,7 @@ export interface OpsServices {
 export function opsRoutes({ config, dependencies, metrics, stopping }: OpsServices): Router {
   const router = Router({ caseSensitive: true });
   const { registry } = metrics;
-  const add = (path: string, handler: RequestHandler): void =>
-    addRoute(router, { path, name: path }, { get: [handler] });
+  const add = (path: string, handler: RequestHandler): void => addRoute(router, path, { get: [handler] });
   registerDependencyMetrics(registry, dependencies);
   // Public and never rejected, so concurrent requests share one collection.
   const collect = singleFlight(() => registry.metrics(), { ttlMs: 0 });

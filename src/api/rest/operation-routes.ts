@@ -43,8 +43,7 @@ export function operationRoutes<Services>(
       operation.rest.method,
       [guard(operation, services), ...bodyParsers(operation), handlerOf(operation, services)],
     ]);
-    const route = { path: patternsOf(path), name: `/v1${path}` };
-    addRoute(router, route, Object.fromEntries(handlers) as RouteHandlers);
+    addRoute(router, patternsOf(path), Object.fromEntries(handlers) as RouteHandlers);
   }
   return router;
 }

@@ -60,9 +60,8 @@ export function graphiqlRoutes({ explorerKey, publicUrl }: GraphiqlDeps): Router
   };
 
   const router = Router({ caseSensitive: true });
-  addRoute(router, { path: "/graphiql", name: "/graphiql" }, { get: [sendPage] });
-  const name = "/graphiql/assets/{version}/{name}";
-  addRoute(router, { path: "/graphiql/assets/:version/:name", name }, { get: [sendAsset] });
+  addRoute(router, "/graphiql", { get: [sendPage] });
+  addRoute(router, "/graphiql/assets/:version/:name", { get: [sendAsset] });
   return router;
 }
 
