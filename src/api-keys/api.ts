@@ -13,9 +13,4 @@ export {
   requireApiKey,
   unauthorized,
 } from "./format.ts";
-export {
-  type ApiKeyPrincipal,
-  createKeyVerifier,
-  type KeyVerifier,
-  type OrganizationKeyPrincipal,
-} from "./verifier.ts";
+export { type ApiKeyPrincipal, createKeyVerifier, type KeyVerifier } from "./verifier.ts";

@@ -6,7 +6,7 @@ import { SpanKind, type Span } from "@opentelemetry/api";
 import compression from "compression";
 import type { NextFunction, Request, RequestHandler, Response } from "express";
 import type { SessionPrincipal } from "../accounts/api.ts";
-import type { ApiKeyPrincipal, OrganizationKeyPrincipal } from "../api-keys/api.ts";
+import type { ApiKeyPrincipal } from "../api-keys/api.ts";
 import { AppError, invariant } from "../core/errors.ts";
 import { newRequestId, toTypedId } from "../core/ids.ts";
 import type { Logger } from "../core/logger.ts";
@@ -43,13 +43,9 @@ export interface RecordedFailure {
 }
 
 export function contextOf(response: Response): RequestContext {
-  const context = (response.locals as { context?: RequestContext }).context;
+  const { context } = response.locals as { context?: RequestContext };
   invariant(context, "the first middleware has set the context");
   return context;
-}
-
-function setContext(response: Response, context: RequestContext): void {
-  (response.locals as { context?: RequestContext }).context = context;
 }
 
 /** Returns a middleware that sets the route pattern of the request, for logs and metrics. */
@@ -60,18 +56,14 @@ export function tagRoute(route: string): RequestHandler {
   };
 }
 
-/** Returns the principal of a route behind `authenticate`; throws in other routes. */
-export function principalOf(response: Response): OrganizationKeyPrincipal {
-  const { principal } = contextOf(response);
-  const isOrganizationKey = principal && principal.keyId !== null && principal.organizationId !== null;
-  invariant(isOrganizationKey, "the route is behind authenticate");
-  return principal;
-}
-
-/** Returns the principal with the request data that the audit log records. */
+/** Returns the principal of a route of an operation, with the request data that the audit log records. */
 export function callerOf(request: Request, response: Response) {
-  const { requestId } = contextOf(response);
-  return { ...principalOf(response), requestId, ipAddress: request.ip ?? null };
+  const { principal, requestId } = contextOf(response);
+  invariant(
+    principal && principal.keyId !== null && principal.organizationId !== null,
+    "the route has a guard",
+  );
+  return { ...principal, requestId, ipAddress: request.ip ?? null };
 }
 
 export interface RequestServices {
@@ -126,7 +118,7 @@ export function startRequest(services: RequestServices): RequestHandler {
       inFlight,
       isRejected: false,
     };
-    setContext(response, context);
+    response.locals["context"] = context;
     const span = startSpan(request, context);
     response.setHeader("X-Request-Id", context.requestId);
     metrics.requestsInFlight.inc();

@@ -23,7 +23,6 @@ export {
   deliveryView,
   TEST_EVENT_TYPE,
 } from "./deliveries/view.ts";
-export type { Sender } from "./dispatcher/sign-and-send.ts";
 export { startWebhookWorker, type WebhookWorker } from "./dispatcher/worker.ts";
 export { createAlertNotifier } from "./endpoints/alerts.ts";
 export type { AlertNotifier } from "./endpoints/alerts.ts";

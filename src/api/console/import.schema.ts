@@ -66,7 +66,7 @@ function readColumnNames(text: string, context: z.RefinementCtx<string>): Column
   try {
     const columns = new Map(Object.entries(JSON.parse(text) as object)) as ColumnMapping;
     const fields = new Set(columns.values());
-    const areKnown = [...fields].every((field) => isFileColumn(String(field)));
+    const areKnown = [...fields].every((field) => isFileColumn(field));
     if (columns.size > 0 && areKnown && fields.size === columns.size) return columns;
   } catch {
     // It is not JSON.

@@ -11,7 +11,7 @@ import { isPage, type RestOperation, routeOf } from "../../operations/operation.
 import { type RateLimits, takeTokens } from "../../rate-limits/api.ts";
 import { FEED_STATUS, simulatedStatuses } from "../../test-mode/api.ts";
 import { addRoute, type RouteHandlers } from "../add-route.ts";
-import { callerOf, contextOf, principalOf, duringExternalCall } from "../context.ts";
+import { callerOf, contextOf, duringExternalCall } from "../context.ts";
 import { matchesEtag, readJson, toRequestHandler } from "../json.ts";
 import type { Simulate } from "../simulate.ts";
 import { linkHeader, type ListPosition } from "./link-header.ts";
@@ -134,10 +134,11 @@ function handlerOf<Services>(
   const hasLink = isPage(operation);
 
   return toRequestHandler(async (request, response) => {
+    const principal = callerOf(request, response);
     const call = {
       services,
-      keyed: once ? readKey(route, request, response) : null,
-      principal: callerOf(request, response),
+      keyed: once ? readKey(route, request, principal) : null,
+      principal,
       input: read(request, response),
       external: <T>(work: () => Promise<T>) => duringExternalCall(response, work),
       organizationId: null,
@@ -177,11 +178,13 @@ function namesHeader(header: string, names: readonly string[]): Record<string, s
   return list === "" ? {} : { [header]: list };
 }
 
-function readKey(route: string, request: Request, response: Response): KeyedRequest | null {
+function readKey(
+  route: string,
+  request: Request,
+  { organizationId, requestId }: ReturnType<typeof callerOf>,
+): KeyedRequest | null {
   const key = request.get("idempotency-key");
   if (key === undefined) return null;
-  const { organizationId } = principalOf(response);
-  const { requestId } = contextOf(response);
   const parts = [request.originalUrl, request.get("if-match") ?? null, request.body as unknown];
   return keyedRequest(key, { organizationId, route, requestId, parts });
 }
