@@ -46,7 +46,6 @@ async function start(): Promise<void> {
         endpoints: { disableFailing: () => Promise.resolve([]) },
         deliveries: { purgeExpired: () => Promise.resolve({ deleted: 0, dropped: [] }) },
         requests: { purgeExpired: () => Promise.resolve([]) },
-        jobs: { updateBatch: () => Promise.resolve({ results: [], ignored: [] }) },
         notificationWorker: { sweep: () => Promise.resolve(), remind: () => Promise.resolve() },
       } as unknown as Services,
     },

@@ -125,6 +125,39 @@ export function parseOtlpHeaders(text: string): Record<string, string> | null {
   return Object.fromEntries(headers);
 }
 
+interface TracedQueryable<Statement> {
+  query<Row>(statement: Statement): Promise<Row[]>;
+  afterCommit?(callback: () => void): void;
+}
+
+/**
+ * Runs the statement, which inserts events and stores `traceparent` with them, in a span that their deliveries continue, also in
+ * another process. By default each row is an event.
+ */
+export async function insertTraced<Row, Statement>(
+  queryable: TracedQueryable<Statement>,
+  statement: (traceparent: string | null) => Statement,
+  isEvent: (row: Row) => boolean = () => true,
+): Promise<Row[]> {
+  const span = startSpan("publish job_event", {
+    kind: SpanKind.PRODUCER,
+    attributes: {
+      "messaging.system": "waymark",
+      "messaging.operation.type": "send",
+      "messaging.operation.name": "publish",
+      "messaging.destination.name": "job_event",
+    },
+  });
+  const rows = await queryable.query<Row>(statement(span && traceparentOf(span)));
+  const count = span ? rows.filter(isEvent).length : 0;
+  // A span that is never ended is not exported.
+  if (span === null || count === 0) return rows;
+  const end = (): void => span.setAttribute("messaging.batch.message_count", count).end();
+  if (queryable.afterCommit) queryable.afterCommit(end);
+  else end();
+  return rows;
+}
+
 /** Runs a statement with this text, in a span if the request or task is traced. */
 export function traceStatement<T>(text: string, work: () => Promise<T>): Promise<T> {
   const span = startSpan("SQL", { kind: SpanKind.CLIENT });

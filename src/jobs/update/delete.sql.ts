@@ -3,12 +3,8 @@ import { uuidV7Sql } from "../../core/ids.ts";
 import type { Queryable } from "../../core/postgres/database.ts";
 import type { ChangeContext } from "../../core/principal.ts";
 import { raw, sql } from "../../core/postgres/sql.ts";
-import {
-  countVisibilityChangeSql,
-  insertEventsSql,
-  insertTraced,
-  removedJobSql,
-} from "./update-and-fan-out.sql.ts";
+import { insertTraced } from "../../core/tracing/tracing.ts";
+import { countVisibilityChangeSql, insertEventsSql, removedJobSql } from "./update-and-fan-out.sql.ts";
 
 /**
  * Deletes all jobs of a test agent (UUID) in one statement that also inserts `job.deleted`. Its test contractor receives the event of

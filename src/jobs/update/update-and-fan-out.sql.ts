@@ -2,12 +2,11 @@
  * Updates up to 100 jobs in one statement that also inserts the events, their webhook deliveries and the counter deltas. As a
  * single statement it needs one round trip and is atomic. `upsert.sql.ts` shares the parts that record a change.
  */
-import { SpanKind } from "@opentelemetry/api";
 import type { Queryable } from "../../core/postgres/database.ts";
 import { newUuid, uuidV7Sql } from "../../core/ids.ts";
 import type { ChangeContext, Principal } from "../../core/principal.ts";
 import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
-import { startSpan, traceparentOf } from "../../core/tracing/tracing.ts";
+import { insertTraced } from "../../core/tracing/tracing.ts";
 import { jobFieldNames, type JobPatch } from "../fields.ts";
 import { jobColumns, type JobRow } from "../row.sql.ts";
 import { visibleTo } from "../visibility.sql.ts";
@@ -45,7 +44,7 @@ export async function updateRows(
   updates: readonly JobUpdate[],
   context: ChangeContext,
 ): Promise<UpdateOutcome[]> {
-  const rows = await insertTraced<OutcomeRow>(
+  const rows = await insertTraced<OutcomeRow, Sql>(
     database,
     (traceparent) => updateStatement(principal, updates, { ...context, traceparent }),
     ({ changed }) => changed,
@@ -122,34 +121,6 @@ export const nextVersionSql = raw(
 
 /** `traceparent`: stored with the events; null if the change is not traced. */
 export type TracedChange = ChangeContext & { readonly traceparent: string | null };
-
-/**
- * Runs the statement, which inserts events and stores `traceparent` with them, in a span that their deliveries continue, also in
- * another process. By default each row is an event.
- */
-export async function insertTraced<Row>(
-  queryable: Queryable,
-  statement: (traceparent: string | null) => Sql,
-  isEvent: (row: Row) => boolean = () => true,
-): Promise<Row[]> {
-  const span = startSpan("publish job_event", {
-    kind: SpanKind.PRODUCER,
-    attributes: {
-      "messaging.system": "waymark",
-      "messaging.operation.type": "send",
-      "messaging.operation.name": "publish",
-      "messaging.destination.name": "job_event",
-    },
-  });
-  const rows = await queryable.query<Row>(statement(span && traceparentOf(span)));
-  const count = span ? rows.filter(isEvent).length : 0;
-  // A span that is never ended is not exported.
-  if (span === null || count === 0) return rows;
-  const end = (): void => span.setAttribute("messaging.batch.message_count", count).end();
-  if (queryable.afterCommit) queryable.afterCommit(end);
-  else end();
-  return rows;
-}
 
 /** The names of a job's organisations, which an event stores: it has the same body however often it is sent. */
 export const organizationNamesSql = raw(`jsonb_build_object(

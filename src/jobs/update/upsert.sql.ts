@@ -5,13 +5,13 @@ import type { Queryable } from "../../core/postgres/database.ts";
 import { newUuid } from "../../core/ids.ts";
 import type { ChangeContext } from "../../core/principal.ts";
 import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
+import { insertTraced } from "../../core/tracing/tracing.ts";
 import { jobFieldNames, type JobPatch } from "../fields.ts";
 import type { JobRow } from "../row.sql.ts";
 import {
   diffSql,
   nextVersionSql,
   insertEventsSql,
-  insertTraced,
   countStatusChangeSql,
   countVisibilityChangeSql,
   removedJobSql,
@@ -133,7 +133,7 @@ export async function assignContractors(
       union all select (new).contractor_id, (new).normalized_status, (new).created_at, 1 from updated`)}
     )
     select (new).marking_number as marking_number, old_contractor_id from updated`;
-  const rows = await insertTraced<AssignedRow>(queryable, statement);
+  const rows = await insertTraced<AssignedRow, Sql>(queryable, statement);
   return new Map(rows.map((row) => [row.marking_number, row.old_contractor_id]));
 }
 
@@ -159,7 +159,7 @@ async function upsertFields(
   upserts: readonly JobUpsert[],
   context: UpsertContext,
 ): Promise<(WrittenRow | RejectedRow)[]> {
-  const rows = await insertTraced<UpsertRow>(
+  const rows = await insertTraced<UpsertRow, Sql>(
     queryable,
     (traceparent) => upsertStatement(upserts, { ...context, traceparent }),
     isEvent,
