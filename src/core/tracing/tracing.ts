@@ -97,7 +97,7 @@ export function traceFields(span = trace.getActiveSpan()): { trace_id?: string; 
 }
 
 /** Returns the W3C `traceparent` that makes spans of any process children of `span`. */
-export function traceparentOf(span: Span): string {
+function traceparentOf(span: Span): string {
   const { traceId, spanId } = span.spanContext();
   return `00-${traceId}-${spanId}-01`;
 }
