@@ -6,10 +6,9 @@ import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { extname, join, relative } from "node:path";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { brotliCompress, constants, gzip } from "node:zlib";
 import { isInstalled } from "./sdk/installed.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -49,7 +48,6 @@ async function build(fingerprint: string): Promise<void> {
     // Imported here, because the packages that it needs are absent in production.
     const { buildGuide } = await import("./guide/build.ts");
     await buildGuide(join(stagingDir, "guide"), fingerprint.slice(0, 12));
-    await compressAssets(stagingDir);
     const { buildSdk } = await import("./sdk/build.ts");
     await buildSdk(join(stagingDir, "sdk"));
     await writeFile(join(stagingDir, FINGERPRINT_FILE), fingerprint);
@@ -88,24 +86,6 @@ async function replaceOutput(stagingDir: string): Promise<void> {
   } finally {
     await rm(previousDir, { recursive: true, force: true });
   }
-}
-
-/** Level 11 takes twice as long for 2 % smaller files. */
-const BROTLI_QUALITY = 10;
-
-/** Formats that compress well. Pages are not among them: the server changes them. */
-const COMPRESSED = new Set([".css", ".js", ".json", ".mjs", ".svg"]);
-
-/** Compresses assets at build time, so that the server does not have to. */
-async function compressAssets(folder: string): Promise<void> {
-  const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } };
-  const compress = async (path: string): Promise<void> => {
-    const content = await readFile(path);
-    await writeFile(`${path}.gz`, await promisify(gzip)(content, { level: 9 }));
-    await writeFile(`${path}.br`, await promisify(brotliCompress)(content, brotli));
-  };
-  const paths = await filesIn(folder);
-  await Promise.all(paths.filter((path) => COMPRESSED.has(extname(path))).map(compress));
 }
 
 /** Hash of all sources, of this file, of the changelog and of package-lock.json. */

@@ -13,4 +13,4 @@ export {
   requireApiKey,
   unauthorized,
 } from "./format.ts";
-export { type ApiKeyPrincipal, KeyVerifier, type OrganizationKeyPrincipal } from "./verifier.ts";
+export { type ApiKeyPrincipal, KeyVerifier } from "./verifier.ts";

@@ -1,19 +1,15 @@
 /** The console: one page for all its URLs, and the assets of the page. */
 import { randomBytes } from "node:crypto";
-import { setTimeout as pause } from "node:timers/promises";
 import { Router, type Request, type RequestHandler, type Response } from "express";
 import type { AccountServices } from "../accounts/api.ts";
 import { pathPrefix } from "../core/public-url.ts";
-import { addRoute } from "./add-route.ts";
-import { builtFolder, readBuiltFile, sendBuiltAsset } from "./built-files.ts";
-import { contextOf } from "./context.ts";
+import { builtFolder, readBuiltFile, sendAssets, sendNotBuilt } from "./built-files.ts";
+import { contextOf, tagRoute } from "./context.ts";
 import { pagePolicy } from "./default-headers.ts";
 import { readPageSession } from "./console/routes.ts";
 
 /** Written by the build, replaced by the nonce of each response. */
 const NONCE_PLACEHOLDER = "WAYMARK_NONCE";
-
-const MAX_SESSION_MS = 2_000;
 
 /** Paths of the API and its documents. Unknown paths below them return 404 in the envelope, to browsers too. */
 const SERVER_PATHS =
@@ -30,11 +26,7 @@ export function consoleRoutes(
   folder: URL = builtFolder("console"),
 ): Router {
   const router = Router({ caseSensitive: true });
-  addRoute(
-    router,
-    { path: "/assets/:name", name: "/assets/{name}" },
-    { get: [sendBuiltAsset(new URL("assets/", folder))] },
-  );
+  router.use("/assets", tagRoute("/assets/{name}"), sendAssets(folder));
   const base = `${pathPrefix(config.http.publicUrl)}/`;
   router.use(sendPage(folder, base, (request) => readPageSession(accounts, request)));
   return router;
@@ -56,13 +48,11 @@ function sendPage(
     // Read each time, because a new build may have replaced it.
     const page = await readBuiltFile(new URL("index.html", folder));
     if (!page) {
-      response.status(503).type("html").send(NOT_BUILT_PAGE);
+      sendNotBuilt(response, "console");
       return;
     }
-    // If that fails or takes long, the page asks for the session, and shows the error.
-    const session = await Promise.race([readSession(request), pause(MAX_SESSION_MS, undefined)]).catch(
-      () => undefined,
-    );
+    // If that fails, the page asks for the session, and shows the error.
+    const session = await readSession(request).catch(() => undefined);
     renderPage(response, page.toString("utf8").replace('<base href="/"', `<base href="${base}"`), session);
   };
 }
@@ -93,14 +83,3 @@ function renderPage(response: Response, page: string, session: object | null | u
         .replace("</head>", () => `${json === undefined ? "" : script}</head>`),
     );
 }
-
-const NOT_BUILT_PAGE = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Waymark</title>
-<h1>The console is not built</h1>
-<p>The API is running; see its reference at <a href="docs">/docs</a>.</p>
-<p>To use the console, run <code>npm run build</code> and reload this page.</p>
-</html>
-`;

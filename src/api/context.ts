@@ -3,12 +3,11 @@
  * compression, and records log line, metrics, span and request log at the end.
  */
 import { SpanKind, type Span } from "@opentelemetry/api";
-import type { ServerResponse } from "node:http";
 import compression from "compression";
 import type { NextFunction, Request, RequestHandler, Response } from "express";
 import type { SessionPrincipal } from "../accounts/api.ts";
-import type { ApiKeyPrincipal, OrganizationKeyPrincipal } from "../api-keys/api.ts";
-import { badRequest, invariant } from "../core/errors.ts";
+import type { ApiKeyPrincipal } from "../api-keys/api.ts";
+import { AppError, invariant } from "../core/errors.ts";
 import { newRequestId, toTypedId } from "../core/ids.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Metrics } from "../core/metrics.ts";
@@ -16,7 +15,7 @@ import { partnerOf, principalLogFields } from "../core/principal.ts";
 import { markFailed, parseTraceparent, runInSpan, startTrace, traceFields } from "../core/tracing/tracing.ts";
 import type { RequestLog } from "../request-log/api.ts";
 import { defaultHeaders } from "./default-headers.ts";
-import type { PartnerShares, Share, ShareKind } from "./partner-shares.ts";
+import type { InFlight, ShareKind } from "./in-flight.ts";
 
 export interface RequestContext {
   readonly requestId: string;
@@ -33,9 +32,9 @@ export interface RequestContext {
   /** The names of the unknown parameters of a read. */
   ignoredParameters: readonly string[];
   shareKind: ShareKind;
-  readonly shares: PartnerShares;
-  /** Null until the request has its part of the share. */
-  share: Share | null;
+  readonly inFlight: InFlight;
+  /** True if it was rejected because of an overload. It is neither logged nor measured. */
+  isRejected: boolean;
 }
 
 export interface RecordedFailure {
@@ -44,13 +43,9 @@ export interface RecordedFailure {
 }
 
 export function contextOf(response: Response): RequestContext {
-  const context = (response.locals as { context?: RequestContext }).context;
+  const { context } = response.locals as { context?: RequestContext };
   invariant(context, "the first middleware has set the context");
   return context;
-}
-
-function setContext(response: Response, context: RequestContext): void {
-  (response.locals as { context?: RequestContext }).context = context;
 }
 
 /** Returns a middleware that sets the route pattern of the request, for logs and metrics. */
@@ -61,27 +56,21 @@ export function tagRoute(route: string): RequestHandler {
   };
 }
 
-/** Returns the principal of a route behind `authenticate`; throws in other routes. */
-export function principalOf(response: Response): OrganizationKeyPrincipal {
-  const { principal } = contextOf(response);
-  const isOrganizationKey = principal && principal.keyId !== null && principal.organizationId !== null;
-  invariant(isOrganizationKey, "the route is behind authenticate");
-  return principal;
-}
-
-/** Returns the principal with the request data that the audit log records. */
+/** Returns the principal of a route of an operation, with the request data that the audit log records. */
 export function callerOf(request: Request, response: Response) {
-  const { requestId } = contextOf(response);
-  return { ...principalOf(response), requestId, ipAddress: request.ip ?? null };
+  const { principal, requestId } = contextOf(response);
+  invariant(
+    principal && principal.keyId !== null && principal.organizationId !== null,
+    "the route has a guard",
+  );
+  return { ...principal, requestId, ipAddress: request.ip ?? null };
 }
 
 export interface RequestServices {
   logger: Logger;
   metrics: Metrics;
   requests: Pick<RequestLog, "record">;
-  shares: PartnerShares;
-  /** Says why the Host header is wrong, or null. */
-  checkHost: (request: Request) => string | null;
+  inFlight: InFlight;
   /** Aborted once the server is stopping. */
   stopping: AbortSignal;
   /** Returns the URL of the section of the guide about an error code. */
@@ -102,13 +91,11 @@ const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIO
 
 /** Returns the first middleware. */
 export function startRequest(services: RequestServices): RequestHandler {
-  const { metrics, stopping, errorUrl, shares, checkHost } = services;
+  const { metrics, stopping, errorUrl, inFlight } = services;
   const baseHeaders = defaultHeaders();
   const compress = compression();
 
   const prepare = (request: Request, response: Response, next: NextFunction): void => {
-    const problem = checkHost(request);
-    if (problem !== null) throw badRequest([], problem);
     for (const [name, value] of baseHeaders) response.setHeader(name, value);
     // A stopping server accepts no further request on a connection.
     if (stopping.aborted) response.setHeader("Connection", "close");
@@ -128,10 +115,10 @@ export function startRequest(services: RequestServices): RequestHandler {
       simulated: null,
       ignoredParameters: [],
       shareKind: "request",
-      shares,
-      share: null,
+      inFlight,
+      isRejected: false,
     };
-    setContext(response, context);
+    response.locals["context"] = context;
     const span = startSpan(request, context);
     response.setHeader("X-Request-Id", context.requestId);
     metrics.requestsInFlight.inc();
@@ -155,6 +142,7 @@ function recordCompletion(
   const { context, method, status, durationMs } = completed;
   const { route, requestId, principal, simulated } = context;
   metrics.requestsInFlight.dec();
+  if (context.isRejected) return;
   // A simulated failure must not look like one of the service.
   if (simulated === null)
     metrics.requestDuration.observe({ method, route, status: String(status) }, durationMs / 1000);
@@ -232,44 +220,33 @@ function endSpan(span: Span, { method, status, context }: CompletedRequest): voi
   span.end();
 }
 
-/** Property of each response whose request counts as in flight: the set of these responses. */
-export const IN_FLIGHT = Symbol("in-flight");
-
-export type CountedResponse = ServerResponse & { [IN_FLIGHT]?: Set<ServerResponse> };
-
-/** Runs `call`. The request of `response` does not count as in flight meanwhile. */
-async function withoutCounting<Result>(
-  response: CountedResponse,
-  call: () => Promise<Result>,
-): Promise<Result> {
-  const inFlight = response[IN_FLIGHT];
-  // It is not counted already, because of another call.
-  if (!inFlight?.delete(response)) return await call();
-  try {
-    return await call();
-  } finally {
-    if (!response.writableEnded && !response.destroyed) inFlight.add(response);
-  }
+/** Returns a signal that aborts if the client disconnects before the response is complete. */
+export function disconnectSignal(response: Response): AbortSignal {
+  const disconnected = new AbortController();
+  response.once("close", () => {
+    if (!response.writableFinished)
+      disconnected.abort(new AppError("BadRequestException", "The client disconnected"));
+  });
+  return disconnected.signal;
 }
 
-/**
- * Runs `work` for the request of `response` once the share of its partner allows it. Throws as `PartnerShares.run`. Requests without
- * a principal have no share. Call it after the whole body has arrived.
- */
-export async function inShare<T>(response: Response, kind: ShareKind, work: () => Promise<T>): Promise<T> {
+/** Counts the request as in flight. Throws ServiceUnavailableException beyond the limit. */
+export const limitInFlight: RequestHandler = (_request, response, next) => {
   const context = contextOf(response);
-  const { principal, shares } = context;
+  context.isRejected = true;
+  context.inFlight.enter(response);
+  context.isRejected = false;
+  next();
+};
+
+/** Runs `work` in the share of the request's partner, as `InFlight.inShare`. Call it after the whole body has arrived. */
+export async function inShare<T>(response: Response, kind: ShareKind, work: () => Promise<T>): Promise<T> {
+  const { principal, inFlight } = contextOf(response);
   if (!principal) return await work();
-  const awaitTurn = (turn: Promise<void>): Promise<void> => withoutCounting(response, () => turn);
-  return await shares.run({ partnerId: partnerOf(principal), kind, awaitTurn }, (share) => {
-    context.share = share;
-    return work();
-  });
+  return await inFlight.inShare(response, { partnerId: partnerOf(principal), kind }, work);
 }
 
 /** Runs `call`, a request to another server. The request of `response` does not count as in flight meanwhile, and lends its share. */
 export async function duringExternalCall<T>(response: Response, call: () => Promise<T>): Promise<T> {
-  const { share } = contextOf(response);
-  const uncounted = (): Promise<T> => withoutCounting(response, call);
-  return await (share ? share.lend(uncounted) : uncounted());
+  return await contextOf(response).inFlight.duringExternalCall(response, call);
 }

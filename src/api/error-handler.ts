@@ -9,10 +9,10 @@ import { contextOf } from "./context.ts";
 export function errorHandler(logger: Logger): ErrorRequestHandler {
   return (error: unknown, _request, response, next) => {
     const failure = toAppError(error);
-    const { requestId, simulated } = contextOf(response);
-    if (failure.status >= 500 && simulated !== String(failure.status)) {
-      logger.error({ request_id: requestId, err: serializeError(failure.cause ?? failure) }, failure.message);
-    }
+    const { status, cause, message } = failure;
+    // Without a cause it is a refusal, or simulated.
+    if (status >= 500 && cause !== undefined)
+      logger.error({ request_id: contextOf(response).requestId, err: serializeError(cause) }, message);
     // The response has started. Express closes the connection, so that the client notices the truncation.
     if (response.headersSent) next(error);
     else sendError(response, failure);

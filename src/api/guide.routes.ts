@@ -3,7 +3,8 @@ import { Router, type RequestHandler, type Response } from "express";
 import { GUIDE_URL_PLACEHOLDER, NOT_FOUND_FILE, SAMPLE_BASE_URL, SANDBOX_LINK } from "../guide/api.ts";
 import { pathPrefix } from "../core/public-url.ts";
 import { addRoute } from "./add-route.ts";
-import { builtFolder, readBuiltFile, sendBuiltAsset } from "./built-files.ts";
+import { builtFolder, readBuiltFile, sendAssets, sendNotBuilt } from "./built-files.ts";
+import { tagRoute } from "./context.ts";
 import { pagePolicy } from "./default-headers.ts";
 
 /** Letters, digits and hyphens between slashes: no page has another name, and nothing outside the folder can be read. */
@@ -38,8 +39,9 @@ export function guideRoutes(
 
   const sendNotFound = async (response: Response): Promise<void> => {
     const page = await readBuiltFile(new URL(NOT_FOUND_FILE, folder));
-    response.status(page ? 404 : 503).type("html");
-    response.send(page?.toString("utf8").replaceAll(GUIDE_URL_PLACEHOLDER, guideUrl) ?? NOT_BUILT_PAGE);
+    if (!page) return sendNotBuilt(response, "guide");
+    response.status(404).type("html");
+    response.send(page.toString("utf8").replaceAll(GUIDE_URL_PLACEHOLDER, guideUrl));
   };
 
   const sendPage: RequestHandler = async (request, response) => {
@@ -51,12 +53,6 @@ export function guideRoutes(
     if (!isSent) await sendNotFound(response);
   };
 
-  const sendAsset: RequestHandler = (request, response, next) => {
-    const version = String(request.params["version"]);
-    const assets = /^[a-f\d]+$/.test(version) ? `assets/${version}/` : "assets/";
-    return sendBuiltAsset(new URL(assets, folder))(request, response, next);
-  };
-
   const sendFile =
     (type: string, name: string): RequestHandler =>
     async (_request, response, next) => {
@@ -64,22 +60,12 @@ export function guideRoutes(
     };
 
   const router = Router({ caseSensitive: true, strict: true });
-  const route = (path: string | string[], name: string, handler: RequestHandler): void =>
-    addRoute(router, { path, name }, { get: [handler] });
-  route("/guide", "/guide", (_request, response) => response.redirect(308, `${guideUrl}/`));
-  route("/guide/assets/:version/:name", "/guide/assets/{name}", sendAsset);
-  route(["/guide/", "/guide/*page"], "/guide/{page}", sendPage);
-  route("/llms.txt", "/llms.txt", sendFile("text/plain", "llms.txt"));
-  route("/llms-full.txt", "/llms-full.txt", sendFile("text/plain", "llms-full.txt"));
+  const route = (path: string | string[], handler: RequestHandler): void =>
+    addRoute(router, path, { get: [handler] });
+  route("/guide", (_request, response) => response.redirect(308, `${guideUrl}/`));
+  router.use("/guide/assets", tagRoute("/guide/assets/{name}"), sendAssets(folder));
+  route(["/guide/*page", "/guide/"], sendPage);
+  route("/llms.txt", sendFile("text/plain", "llms.txt"));
+  route("/llms-full.txt", sendFile("text/plain", "llms-full.txt"));
   return router;
 }
-
-const NOT_BUILT_PAGE = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Waymark guide</title>
-<h1>The guide is not built</h1>
-<p>The API is running. To read the guide, run <code>npm run build</code> and reload this page.</p>
-</html>
-`;

@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import express, { type Request, type RequestHandler, type Response } from "express";
 import { AppError, badRequest, type ErrorCode, problemIn } from "../core/errors.ts";
-import { isObject, type JsonObject } from "../core/json.ts";
+import { isObject } from "../core/json.ts";
 import { contextOf, inShare } from "./context.ts";
 
 /** A batch of 100 jobs with all fields has 10,000. */
@@ -24,42 +24,39 @@ function hasTooManyParts(bytes: Buffer): boolean {
   return false;
 }
 
-/** Returns a middleware that parses a JSON body in UTF-8 of at most `limitBytes` (uncompressed). */
-export function readJson(limitBytes: number): RequestHandler {
+/**
+ * Returns a middleware that parses a JSON body in UTF-8 of at most `limitBytes` (uncompressed), which must be an object. An optional
+ * body that is absent becomes an empty object.
+ */
+export function readJson(limitBytes: number, { isOptional = false } = {}): RequestHandler {
   const parse = express.json({
     limit: limitBytes,
     strict: false,
     type: () => true,
-    verify: (_request, _response, bytes) => {
-      if (!isUtf8(bytes)) throw new Error("not UTF-8");
+    verify: (_request, _response, bytes, charset) => {
+      if (charset !== "utf-8" || !isUtf8(bytes)) throw new Error("not UTF-8");
       // The body parser keeps nothing but the type.
       if (hasTooManyParts(bytes))
         throw Object.assign(new Error("too many parts"), { type: "too.many.parts" });
     },
   });
   return (request, response, next) => {
-    if (!hasBody(request)) throw badRequest([], "A JSON body is required");
-    if (!isJsonInUtf8(request.headers["content-type"] ?? "")) {
-      throw new AppError("UnsupportedMediaTypeException", "The body must be application/json, in UTF-8");
+    if (!hasBody(request)) {
+      if (!isOptional) throw badRequest([], "A JSON body is required");
+      request.body = {};
+      return next();
     }
+    if (!request.is("application/json"))
+      throw new AppError("UnsupportedMediaTypeException", "The body must be application/json, in UTF-8");
     // The parser would only reject it after receiving all of it.
     if (Number(request.headers["content-length"] ?? 0) > limitBytes) throw payloadTooLarge();
-    parse(request, response, next);
+    parse(request, response, (error?: unknown) =>
+      next(error ?? (isObject(request.body) ? undefined : badRequest([NOT_AN_OBJECT]))),
+    );
   };
 }
 
-/** The same for a route whose body is optional: without one, `objectBody` returns an empty object. */
-export function readOptionalJson(limitBytes: number): RequestHandler {
-  const read = readJson(limitBytes);
-  return (request, response, next) => {
-    if (hasBody(request)) {
-      void read(request, response, next);
-      return;
-    }
-    request.body = {};
-    next();
-  };
-}
+const NOT_AN_OBJECT = problemIn("body")("", "invalid_type", "The body must be a JSON object");
 
 /** True if the headers announce a body. */
 export function hasBody({ headers }: IncomingMessage): boolean {
@@ -68,21 +65,6 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 
 export function payloadTooLarge(): AppError {
   return new AppError("PayloadTooLargeException", "The body is too large");
-}
-
-export const NOT_AN_OBJECT = problemIn("body")("", "invalid_type", "The body must be a JSON object");
-
-/** Returns the body as an object. Throws BadRequestException for other JSON values. */
-export function objectBody(request: Request): JsonObject {
-  const body: unknown = request.body;
-  if (!isObject(body)) throw badRequest([NOT_AN_OBJECT]);
-  return body;
-}
-
-function isJsonInUtf8(contentType: string): boolean {
-  const [type, ...parameters] = contentType.split(";").map((part) => part.trim().toLowerCase());
-  const charset = parameters.find((parameter) => parameter.startsWith("charset="));
-  return type === "application/json" && (charset === undefined || /^charset="?utf-8"?$/.test(charset));
 }
 
 export interface ErrorBody {

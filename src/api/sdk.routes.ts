@@ -1,11 +1,10 @@
 /** The clients of this and earlier versions, and the starter kits: files of the build, their checksums, and an index. */
-import { extname } from "node:path";
 import { Router, type RequestHandler } from "express";
 import { AppError } from "../core/errors.ts";
 import { pathPrefix } from "../core/public-url.ts";
 import { SDK_INDEX_FILE, type SdkClient, type SdkFile, type SdkIndex } from "../sdk/api.ts";
 import { addRoute } from "./add-route.ts";
-import { builtFolder, readBuiltFile } from "./built-files.ts";
+import { builtFolder, IMMUTABLE, readBuiltFile } from "./built-files.ts";
 
 const CHECKSUM_SUFFIX = ".sha256";
 
@@ -37,48 +36,34 @@ export function sdkRoutes({ publicUrl, pageUrl }: SdkSettings, folder: URL = bui
 
   const sendFile: RequestHandler = async (request, response) => {
     const name = String(request.params["name"]);
-    const isChecksum = name.endsWith(CHECKSUM_SUFFIX);
-    const requested = isChecksum ? name.slice(0, -CHECKSUM_SUFFIX.length) : name;
-    // Only names in the index are read, so nothing outside the folder can be.
+    const suffix = name.endsWith(CHECKSUM_SUFFIX) ? CHECKSUM_SUFFIX : "";
+    const requested = name.slice(0, name.length - suffix.length);
     const index = await readIndex();
-    const found = findFile(index, requested);
+    const files: (SdkClient | SdkFile)[] = index
+      ? [...index.clients, ...index.older_clients, index.starter_kits]
+      : [];
+    // Only names in the index are read, so nothing outside the folder can be.
+    const found = files.find(
+      (each) => each.file === requested || ("alias" in each && each.alias === requested),
+    );
     const content = found && (await readBuiltFile(new URL(found.file, folder)));
     if (!found || !content)
-      throw new AppError(
-        "NotFoundException",
-        `There is no such file. ${similarFiles(index, requested)}See ${pageUrl("/sdk/")}`,
-      );
+      throw new AppError("NotFoundException", `There is no such file. See ${pageUrl("/sdk/")}`);
     response.setHeader("Cache-Control", "no-cache");
     const { file, sha256 } = found;
     if (requested !== file) {
-      response.redirect(302, `${sdkPath}/${file}${isChecksum ? CHECKSUM_SUFFIX : ""}`);
+      response.redirect(302, `${sdkPath}/${file}${suffix}`);
       return;
     }
     // npm never asks again for an immutable file, so only a release is one.
-    if (found.released) response.setHeader("Cache-Control", "public, max-age=31536000, immutable");
-    response.setHeader("ETag", `"${sha256}${isChecksum ? CHECKSUM_SUFFIX : ""}"`);
-    if (isChecksum) response.type("text/plain").send(`${sha256}  ${file}\n`);
+    if (found.released) response.setHeader("Cache-Control", IMMUTABLE);
+    response.setHeader("ETag", `"${sha256}${suffix}"`);
+    if (suffix !== "") response.type("text/plain").send(`${sha256}  ${file}\n`);
     else response.type(file.endsWith(".tgz") ? "application/gzip" : "application/zip").send(content);
   };
 
   const router = Router({ caseSensitive: true });
-  addRoute(router, { path: "/sdk", name: "/sdk" }, { get: [sendIndex] });
-  addRoute(router, { path: "/sdk/:name", name: "/sdk/{name}" }, { get: [sendFile] });
+  addRoute(router, "/sdk", { get: [sendIndex] });
+  addRoute(router, "/sdk/:name", { get: [sendFile] });
   return router;
-}
-
-function findFile(index: SdkIndex | null, name: string): SdkClient | SdkFile | undefined {
-  return (
-    index?.clients.find(({ alias }) => alias === name) ?? allFiles(index).find(({ file }) => file === name)
-  );
-}
-
-function allFiles(index: SdkIndex | null): (SdkClient | SdkFile)[] {
-  return index ? [...index.clients, ...index.older_clients, index.starter_kits] : [];
-}
-
-/** Returns a sentence that names the files of the same format, or an empty string. */
-function similarFiles(index: SdkIndex | null, name: string): string {
-  const files = allFiles(index).filter(({ file }) => extname(file) === extname(name));
-  return files.length === 0 ? "" : `This service has ${files.map(({ file }) => file).join(", ")}. `;
 }

@@ -16,7 +16,7 @@ import {
   simulatedFailure,
   type SimulatedStatus,
 } from "../test-mode/api.ts";
-import { contextOf, duringExternalCall } from "./context.ts";
+import { contextOf, disconnectSignal, duringExternalCall } from "./context.ts";
 
 /** Per partner and process. They hold connections, which rate limits alone would bound at thousands. */
 export const MAX_SLOW_REQUESTS = 20;
@@ -90,9 +90,7 @@ export function createSimulator({ limits, events, stopping }: SimulatorDeps): Si
 
 /** Ends early if the client disconnects or `stopping` aborts. */
 async function wait(ms: number, response: Response, stopping: AbortSignal): Promise<void> {
-  const disconnected = new AbortController();
-  response.once("close", () => disconnected.abort());
-  const signal = AbortSignal.any([disconnected.signal, stopping]);
+  const signal = AbortSignal.any([disconnectSignal(response), stopping]);
   await delay(ms, undefined, { signal }).catch(() => undefined);
 }
 

@@ -13,12 +13,7 @@ import { startWorker } from "./worker.ts";
 import type { Config } from "../config/config.ts";
 import { entities } from "./entities.ts";
 import { createHttpApp } from "../api/express-app.ts";
-import {
-  deliveriesDependency,
-  mongoDependency,
-  postgresDependency,
-  type Dependency,
-} from "../api/ops/dependencies.ts";
+import { postgresDependency, type Dependency } from "../api/ops/dependencies.ts";
 import type { OrganizationService } from "../organizations/api.ts";
 import { systemClock, type Clock } from "../core/clock.ts";
 import { openDatabase, type Database } from "../core/postgres/database.ts";
@@ -87,14 +82,15 @@ export async function createApp(config: Config, deps: AppDeps, overrides: AppOve
   const replicas = opened.use(await openReplicaReaders(context));
   const scheduler = new Scheduler({ mongo, ...context });
   if (config.role === "api") opened.use(scheduler);
-  const opening = opened.use(
-    await openServices(context, { replicas, scheduleStep: (atMs) => scheduleStep(scheduler, atMs) }),
-  );
+  const scheduleTestStep = (atMs: number): void => scheduleStep(scheduler, atMs);
+  const opening = opened.use(await openServices(context, { replicas, scheduleStep: scheduleTestStep }));
   const { services, alertNotifier, setListenUrl } = opening;
   const worker =
     config.role === "api"
       ? null
-      : opened.use(await startWorker(context, { scheduler, services, alertNotifier }));
+      : opened.use(
+          await startWorker(context, { scheduler, scheduleStep: scheduleTestStep, services, alertNotifier }),
+        );
   const limits = createRateLimits(context);
   const { sessionVerifier: sessions } = services.accounts;
   const graphql =
@@ -110,7 +106,7 @@ export async function createApp(config: Config, deps: AppDeps, overrides: AppOve
     dependencies: [...dependenciesOf(context, { mongo, worker }), ...replicas.dependencies],
     stopping: server.stopping,
     graphql: graphql ?? undefined,
-    schedulerDashboard: createAgendashRoutes({ mongo, sessions }),
+    schedulerDashboard: createAgendashRoutes({ mongo, sessions, publicUrl: config.http.publicUrl }),
   });
   const resources = opened.move();
 
@@ -147,10 +143,12 @@ function dependenciesOf(
   { config: { role }, database }: AppContext,
   { mongo, worker }: { mongo: Mongo; worker: { problem(): string | null } | null },
 ): Dependency[] {
+  const isRequired = role === "worker";
   return [
     postgresDependency(database),
-    mongoDependency(mongo, role === "worker"),
-    ...(worker ? [deliveriesDependency(() => worker.problem(), role === "worker")] : []),
+    { name: "mongodb", isRequired, problem: () => mongo.status().message },
+    // Deliveries have been due for long and none is sent.
+    ...(worker ? [{ name: "deliveries", isRequired, problem: () => worker.problem() }] : []),
   ];
 }
 

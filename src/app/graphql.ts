@@ -50,15 +50,12 @@ export async function openGraphql(
       errorUrl: services.errorUrl,
       schema,
       extraRoutes: jobsCsvRoutes({ ...options, schema, readerFor }),
-      makeContext: (request) => {
-        const { signal } = request;
-        const abortableDatabase = database.withSignal(signal);
-        return createContext(request, {
+      makeContext: (request) =>
+        createContext(request, {
           services: graphqlServices,
-          database: abortableDatabase,
-          readerFor: (principal) => createReader(abortableDatabase, principal, signal),
-        });
-      },
+          database: database.withSignal(request.signal),
+          readerFor: (principal) => readerFor(principal, request.signal),
+        }),
     }),
   );
   const resources = opened.move();

@@ -3,7 +3,6 @@ import type { RequestListener } from "node:http";
 import type { AppContext } from "./context.ts";
 import type { GraphqlAdapter } from "../api/graphql/server.ts";
 import { metricsListener } from "../api/ops/routes.ts";
-import { withLoadShedding } from "../api/load-shedding.ts";
 import type { ExceededLimit } from "../api/server/connection-limits.ts";
 import { listen, type HttpServer } from "../api/server/server.ts";
 
@@ -23,12 +22,6 @@ export function createServerHandle(
   const stopping = new AbortController();
   let server: HttpServer | null = null;
   let metricsServer: HttpServer | null = null;
-  const sheddingOptions = {
-    ...config.http,
-    poolSize: config.database.poolSize,
-    registry,
-    errorUrl,
-  };
   const listenOptions = {
     ...config.http,
     errorUrl,
@@ -41,8 +34,7 @@ export function createServerHandle(
     stopping: stopping.signal,
     /** Starts the servers and returns the main server's URL. */
     async listen(handler: RequestListener): Promise<string> {
-      const listener = config.http.loadShedding ? withLoadShedding(handler, sheddingOptions) : handler;
-      server = await listen(listener, listenOptions, graphql?.webSockets ?? null);
+      server = await listen(handler, listenOptions, graphql?.webSockets ?? null);
       const { metricsPort } = config.http;
       if (metricsPort !== null)
         metricsServer = await listen(metricsListener(registry), { ...listenOptions, port: metricsPort });

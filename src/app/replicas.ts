@@ -24,8 +24,7 @@ export async function openReplicaReaders(context: AppContext): Promise<ReplicaRe
     dependencies: (replicas?.all ?? []).map((replica) => ({
       name: replica.name,
       isRequired: false,
-      check: () =>
-        replica.problem === null ? { status: "up" } : { status: "down", message: replica.problem },
+      problem: () => replica.problem,
     })),
     [Symbol.asyncDispose]: async () => await replicas?.[Symbol.asyncDispose](),
   };

@@ -6,7 +6,7 @@ import { createDataServices } from "./data-services.ts";
 import type { ReplicaReaders } from "./replicas.ts";
 import { createEventService } from "../events/api.ts";
 import { errorGuidePath } from "../guide/api.ts";
-import { createIdempotencyService } from "../idempotency/api.ts";
+import { IdempotencyService } from "../idempotency/api.ts";
 import {
   createNotify,
   NotificationService,
@@ -29,6 +29,8 @@ interface ServiceOptions {
   /** Schedules the steps of test runs that are due at a time. */
   scheduleStep: (atMs: number) => void;
 }
+
+export type Services = Awaited<ReturnType<typeof openServices>>["services"];
 
 /** Stop the HTTP server before disposing, which writes buffered data and closes the connections to webhook receivers. */
 export async function openServices(context: AppContext, { replicas, scheduleStep }: ServiceOptions) {
@@ -61,7 +63,7 @@ export async function openServices(context: AppContext, { replicas, scheduleStep
     ...membership,
     clock,
     events: createEventService({ database, clock }),
-    idempotency: createIdempotencyService({ database }),
+    idempotency: new IdempotencyService({ database }),
     mails,
     pageUrl,
     errorUrl,

@@ -1,24 +1,13 @@
 /** Composes a worker: the webhook dispatcher, the mail worker, and the scheduler that wakes them. */
 import type { AppContext } from "./context.ts";
+import type { Services } from "./services.ts";
 import { applyDueSteps } from "../test-mode/api.ts";
-import type { JobService } from "../jobs/api.ts";
 import { createMailTransport, MailWorker } from "../mail/api.ts";
-import type { NotificationWorker } from "../notifications/api.ts";
 import type { Logger } from "../core/logger.ts";
-import type { RequestLog } from "../request-log/api.ts";
-import {
-  type Scheduler,
-  scheduleStep,
-  scheduleWakeUp,
-  type WebhookWork,
-  workerHandlers,
-} from "../scheduling/api.ts";
+import { type Scheduler, scheduleWakeUp, type WebhookWork, workerHandlers } from "../scheduling/api.ts";
 import {
   type AlertNotifier,
-  type DeliveryService,
-  type EndpointService,
   retryPolicies,
-  type Sender,
   startWebhookWorker,
   type WebhookWorker,
 } from "../webhooks/api.ts";
@@ -26,14 +15,8 @@ import {
 interface WorkerOptions {
   /** The worker starts and disposes it. */
   scheduler: Scheduler;
-  services: {
-    sender: Sender;
-    endpoints: Pick<EndpointService, "disableFailing">;
-    deliveries: Pick<DeliveryService, "purgeExpired">;
-    requests: Pick<RequestLog, "purgeExpired">;
-    jobs: Pick<JobService, "updateBatch">;
-    notificationWorker: Pick<NotificationWorker, "sweep" | "remind">;
-  };
+  scheduleStep: (atMs: number) => void;
+  services: Services;
   alertNotifier?: AlertNotifier;
 }
 
@@ -49,7 +32,7 @@ export const WORKER_SESSION = { enable_seqscan: "off", enable_bitmapscan: "off",
 /** Starts sending webhooks and mails. Disposing claims nothing more and waits for what is in flight. */
 export async function startWorker(
   context: Omit<AppContext, "metrics">,
-  { scheduler, services, alertNotifier }: WorkerOptions,
+  { scheduler, scheduleStep, services, alertNotifier }: WorkerOptions,
 ): Promise<Pick<WebhookWorker, "problem"> & AsyncDisposable> {
   const { config, logger } = context;
   const database = await context.database.openPool({ poolSize: POOL_SIZE, session: WORKER_SESSION });
@@ -61,11 +44,7 @@ export async function startWorker(
     scheduleWakeUp: (endpointId, atMs) => scheduleWakeUp(scheduler, endpointId, atMs),
     retryPolicies: retryPolicies(config.webhooks.retrySchedule),
   });
-  const stepDeps = {
-    ...context,
-    jobs: services.jobs,
-    scheduleStep: (atMs: number) => scheduleStep(scheduler, atMs),
-  };
+  const stepDeps = { ...context, jobs: services.jobs, scheduleStep };
   const mails = new MailWorker({
     ...context,
     transport: createMailTransport({ ...config.mail, directory: config.mail.folder }),
@@ -98,7 +77,7 @@ export async function startWorker(
 /** Returns the functions that the scheduled webhook tasks call. They log disabled endpoints and deletions. */
 function webhookWork(
   worker: WebhookWorker,
-  { endpoints, deliveries }: WorkerOptions["services"],
+  { endpoints, deliveries }: Services,
   logger: Logger,
 ): WebhookWork {
   return {

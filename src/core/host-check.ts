@@ -16,8 +16,6 @@ export interface HostCheckOptions {
 }
 
 const WILDCARDS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
-/** Monitoring asks for these under any name. */
-const EXEMPT_PATHS = /^\/(?:health\/|metrics$)/;
 
 /**
  * Returns a function that says why a request is not answered, or null. In production, and with PUBLIC_URL, every name is right:
@@ -28,12 +26,11 @@ export function createHostCheck({
   http: { publicUrl, host: ownHost },
 }: HostCheckOptions): (request: IncomingMessage) => string | null {
   const isAnyRight = publicUrl !== null || environment === "production";
-  return ({ headersDistinct, url = "", httpVersionMinor }) => {
+  return ({ headersDistinct }) => {
     const [host, ...others] = headersDistinct["host"] ?? [];
-    if (host === undefined)
-      return httpVersionMinor > 0 ? "The request is not valid HTTP: it has no Host" : null;
     if (others.length > 0) return "The request is not valid HTTP: it has two Host headers";
-    if (isAnyRight || EXEMPT_PATHS.test(url) || isOwnName(host, ownHost)) return null;
+    // HTTP/1.0 has no Host.
+    if (host === undefined || isAnyRight || isOwnName(host, ownHost)) return null;
     return `This server does not answer to ${host.slice(0, 100)}. Use localhost, or set PUBLIC_URL`;
   };
 }

@@ -1,9 +1,8 @@
 /** The exports of this feature: other features and the adapters import only from here. */
 export { IdempotencyRecord } from "./entity.ts";
 export {
-  createIdempotencyService,
   type FirstResponse,
-  type IdempotencyService,
+  IdempotencyService,
   KeyInUseError,
   keyedRequest,
   keyProblem,

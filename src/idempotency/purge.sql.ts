@@ -1,6 +1,6 @@
 /** Deletes idempotency records after 24 hours, or earlier if a partner stores too many. */
 import type { Queryable } from "../core/postgres/database.ts";
-import { sql } from "../core/postgres/sql.ts";
+import { raw, sql, type Sql } from "../core/postgres/sql.ts";
 
 /** The limits of one partner: its live organisation and its test organisations. */
 export interface IdempotencyStorageLimits {
@@ -20,30 +20,24 @@ const BATCH_SIZE = 500;
 
 /** Deletes all expired records, `batchSize` per statement. */
 export async function purgeIdempotencyRecords(database: Queryable, batchSize = BATCH_SIZE): Promise<void> {
-  const purge = () =>
-    database.query(sql`
-      delete from idempotency_record where ctid = any(array(
-        select ctid from idempotency_record where expires_at < now() limit ${batchSize}::int for update skip locked))
-      returning 1`);
-  while ((await purge()).length === batchSize);
+  await deleteWhere(database, raw("expires_at < now()"), batchSize);
 }
 
-/** Deletes the records that organisations (UUIDs) have stored so far. */
+/** Deletes the records of organisations (UUIDs). */
 export async function deleteRecordsOf(
   database: Queryable,
   organizationIds: readonly string[],
 ): Promise<void> {
-  const [last] = await database.query<{ expires_at: string | null }>(sql`
-    select max(expires_at)::text as expires_at from idempotency_record
-    where organization_id = any(${organizationIds}::uuid[])`);
-  const purge = () =>
+  await deleteWhere(database, sql`organization_id = any(${organizationIds}::uuid[])`, BATCH_SIZE);
+}
+
+async function deleteWhere(database: Queryable, condition: Sql, batchSize: number): Promise<void> {
+  const deleteBatch = () =>
     database.query(sql`
       delete from idempotency_record where ctid = any(array(
-        select ctid from idempotency_record
-        where organization_id = any(${organizationIds}::uuid[]) and expires_at <= ${last?.expires_at}::timestamptz
-        limit ${BATCH_SIZE}::int for update skip locked))
+        select ctid from idempotency_record where ${condition} limit ${batchSize}::int for update skip locked))
       returning 1`);
-  while ((await purge()).length === BATCH_SIZE);
+  while ((await deleteBatch()).length === batchSize);
 }
 
 /**

@@ -28,43 +28,43 @@ export class KeyInUseError extends AppError {
   }
 }
 
-export interface IdempotencyService {
+export class IdempotencyService {
+  readonly #database: Database;
+
+  constructor({ database }: { database: Database }) {
+    this.#database = database;
+  }
+
   /** Returns the stored response as `runOnce` does, or null if there is none yet. */
-  findReplay(request: KeyedRequest): Promise<StoredResponse | null>;
+  async findReplay(request: KeyedRequest): Promise<StoredResponse | null> {
+    return await findReplay(this.#database, request);
+  }
 
   /**
    * Returns the result of `handle`, or the stored response with the header `Idempotency-Replayed`. Throws
    * UnprocessableEntityException if the key was used for a different request, and KeyInUseError. `handle` must use no other
    * connection than `tx`. Without a request, `handle` runs without a transaction.
    */
-  runOnce<Response extends FirstResponse>(
+  async runOnce<Response extends FirstResponse>(
     request: KeyedRequest | null,
     handle: (tx?: Transaction) => Promise<Response>,
-  ): Promise<Response | StoredResponse>;
-}
-
-export function createIdempotencyService({ database }: { database: Database }): IdempotencyService {
-  return {
-    findReplay: (request) => findReplay(database, request),
-
-    async runOnce(request, handle) {
-      if (request === null) return await handle();
-      const run = async (tx: Transaction) => {
-        const stored = await findReplay(tx, request);
-        if (stored) return { ...stored, changed: false };
-        const result = await handle(tx);
-        if (result.changed) await storeResponse(tx, request, withoutSecrets(result));
-        return result;
-      };
-      const result = await database.tryTransaction(lockId(request), run, ({ changed }) =>
-        changed ? "commit" : "rollback",
-      );
-      // The lock may be held by another repeated request that only reads the stored response.
-      const replay = result ?? (await findReplay(database, request));
-      if (replay) return replay;
-      throw new KeyInUseError();
-    },
-  };
+  ): Promise<Response | StoredResponse> {
+    if (request === null) return await handle();
+    const run = async (tx: Transaction) => {
+      const stored = await findReplay(tx, request);
+      if (stored) return { ...stored, changed: false };
+      const result = await handle(tx);
+      if (result.changed) await storeResponse(tx, request, withoutSecrets(result));
+      return result;
+    };
+    const result = await this.#database.tryTransaction(lockId(request), run, ({ changed }) =>
+      changed ? "commit" : "rollback",
+    );
+    // The lock may be held by another repeated request that only reads the stored response.
+    const replay = result ?? (await this.findReplay(request));
+    if (replay) return replay;
+    throw new KeyInUseError();
+  }
 }
 
 function withoutSecrets({ data, headers, secrets = [] }: FirstResponse): StoredResponse {
@@ -99,15 +99,11 @@ export function lockId({
 
 const KEY_PATTERN = /^[\x21-\x7e]{1,255}$/;
 
-/**
- * Returns null for a request without Idempotency-Key. `parts`: everything that makes a repeated request the same. Throws
- * BadRequestException for a malformed key.
- */
+/** `parts`: everything that makes a repeated request the same. Throws BadRequestException for a malformed key. */
 export function keyedRequest(
-  key: string | undefined,
+  key: string,
   { parts, ...request }: Omit<KeyedRequest, "key" | "fingerprint"> & { parts: readonly unknown[] },
-): KeyedRequest | null {
-  if (key === undefined) return null;
+): KeyedRequest {
   if (!KEY_PATTERN.test(key)) throw keyProblem("malformed", "must be 1 to 255 visible ASCII characters");
   const fingerprint = createHash("sha256")
     .update(JSON.stringify(sorted(parts)))

@@ -1,4 +1,7 @@
-/** The gate of every operation: access, a recent sign-in and the input are checked here, for every interface. */
+/**
+ * The gate of every operation, for every interface: access, a recent sign-in and the input are checked here. A request with an
+ * Idempotency-Key runs at most once.
+ */
 import type { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import { AppError, badRequest, type Problem } from "../core/errors.ts";
@@ -6,6 +9,7 @@ import { requireFreshAuthentication } from "../core/fresh-authentication.ts";
 import type { Transaction } from "../core/postgres/transaction.ts";
 import { isTestPrincipal } from "../core/principal.ts";
 import { toProblems } from "../core/zod-problems.ts";
+import type { FirstResponse, IdempotencyService, KeyedRequest, StoredResponse } from "../idempotency/api.ts";
 import {
   type Access,
   type AccessSubject,
@@ -28,10 +32,12 @@ export interface ReadInput {
   readonly message?: string | undefined;
 }
 
-export interface Call<Services> extends Pick<Execution, "external" | "organizationId" | "tx"> {
-  readonly services: Services & { readonly clock: Clock };
+export interface Call<Services> extends Pick<Execution, "external" | "organizationId"> {
+  readonly services: Services & { readonly clock: Clock; readonly idempotency: IdempotencyService };
   readonly principal: RequestPrincipal;
   readonly input: ReadInput;
+  /** Null without an Idempotency-Key. */
+  readonly keyed: KeyedRequest | null;
 }
 
 /** Parses `raw`. Every problem has this location. */
@@ -81,12 +87,31 @@ function modeRefusal(mode: Access["mode"], principal: AccessSubject): string | n
 }
 
 /**
- * Returns the change, after everything that can be checked before it. Throws ForbiddenException, ReauthenticationRequiredError,
- * BadRequestException with all problems, and what `prepare` throws.
+ * Returns the response to the answer, or the stored response of an earlier request with the key. Throws ForbiddenException,
+ * ReauthenticationRequiredError, BadRequestException with all problems, and what the operation and `IdempotencyService` throw.
  */
-export async function admit<Services>(
+export async function execute<Services, Response extends FirstResponse>(
   operation: Operation<Services>,
-  { services, principal, input: { values, problems, message }, ...execution }: Call<Services>,
+  call: Call<Services>,
+  toResponse: (answer: Answer<unknown>) => Response,
+): Promise<Response | StoredResponse> {
+  const { keyed, services } = call;
+  if (keyed === null) return toResponse(await (await admit(operation, call))());
+  // Preparing can take long, so it runs before the transaction, and not for a repeated request.
+  const replay = operation.prepare ? await services.idempotency.findReplay(keyed) : null;
+  if (replay) return replay;
+  const prepared = operation.prepare && (await admit(operation, call));
+  return await services.idempotency.runOnce(keyed, async (tx) => {
+    const change = prepared ?? (await admit(operation, call, tx));
+    return toResponse(await change(tx));
+  });
+}
+
+/** Returns the change, after everything that can be checked before it. */
+async function admit<Services>(
+  operation: Operation<Services>,
+  { services, principal, input: { values, problems, message }, external, organizationId }: Call<Services>,
+  tx?: Transaction,
 ): Promise<(tx?: Transaction) => Promise<Answer<unknown>>> {
   authorize(operation.access, principal, values);
   if (operation.access.mode === "test" && !isTestPrincipal(principal))
@@ -94,15 +119,16 @@ export async function admit<Services>(
   const { fresh } = operation;
   if (fresh === true || (typeof fresh === "function" && fresh(values)))
     requireFreshAuthentication(principal, services.clock.now());
+  const execution = { external, organizationId };
   const prepare = async () => await operation.prepare?.(services, principal, values, execution);
   if (problems.length > 0) {
-    const others = (await operation.problems?.(services, values, execution.tx)) ?? [];
+    const others = (await operation.problems?.(services, values, tx)) ?? [];
     const found = await prepare().then(() => [], problemsOf);
     throw badRequest([...problems, ...others, ...found], message);
   }
   const prepared = await prepare();
-  return async (tx) => {
-    const result = await operation.run(services, principal, values, { ...execution, tx, prepared });
+  return async (changeTx) => {
+    const result = await operation.run(services, principal, values, { ...execution, tx: changeTx, prepared });
     return result instanceof Answer ? result : new Answer(result);
   };
 }

@@ -4,7 +4,7 @@
  */
 import { AppError } from "../core/errors.ts";
 import type { TokenRate } from "../core/concurrency/token-bucket.ts";
-import type { RateLimitStore, TakeResult } from "./store.ts";
+import type { BucketRequest, RateLimitStore, TakeResult } from "./store.ts";
 
 /** By class of request. A request takes one token; a GraphQL mutation takes one per field. */
 export const defaultRateLimits = {
@@ -117,18 +117,23 @@ export async function exhaustLimit(
   setHeader: SetHeader,
 ): Promise<AppError> {
   const limit = effectiveLimit(subject.rateLimits, kind) ?? defaultRateLimits[kind];
-  const own = { name: kind, appliesTo: appliesToEach(subject), limit, tokens: 0, allowed: false };
+  const own = { ...ownBucket(subject, kind, limit), tokens: 0, allowed: false };
   const [, ...shared] = limits ? await takeFromBuckets(limits, subject, { kind, limit, count: 0 }) : [];
   setLimitHeaders([own, ...shared], setHeader);
   return rateLimitError(own, kind, 1);
 }
 
-interface TakenLimit extends TakeResult {
+interface LimitedBucket extends BucketRequest {
   /** The policy name in the headers. */
   readonly name: string;
   /** Describes the limit's scope in the error message. */
   readonly appliesTo: string;
-  readonly limit: TokenRate;
+}
+
+type TakenLimit = LimitedBucket & TakeResult;
+
+function ownBucket(subject: RateLimitSubject, kind: RateLimitClass, limit: TokenRate): LimitedBucket {
+  return { id: `${subject.bucketKey}:${kind}`, name: kind, appliesTo: `for each ${subject.kind}`, limit };
 }
 
 async function takeFromBuckets(
@@ -136,12 +141,6 @@ async function takeFromBuckets(
   subject: RateLimitSubject,
   { kind, limit, count }: { kind: RateLimitClass; limit: TokenRate; count: number },
 ): Promise<TakenLimit[]> {
-  const own = {
-    id: `${subject.bucketKey}:${kind}`,
-    name: kind,
-    appliesTo: appliesToEach(subject),
-    limit,
-  };
   // Keys and users have separate shared buckets, so that a busy integration can't lock the owners out of the console.
   const shared = {
     id: `${subject.partnerId}:${subject.kind}s:${kind}`,
@@ -149,13 +148,10 @@ async function takeFromBuckets(
     appliesTo: `for all ${subject.kind}s of an organisation together`,
     limit: organizationLimit(limit, kind, organizationFactor),
   };
-  const policies = subject.partnerId === null ? [own] : [own, shared];
-  const results = await store.take(policies, count);
-  return policies.map((policy, index) => ({ ...policy, ...(results[index] as TakeResult) }));
-}
-
-function appliesToEach({ kind }: RateLimitSubject): string {
-  return `for each ${kind}`;
+  const own = ownBucket(subject, kind, limit);
+  const buckets = subject.partnerId === null ? [own] : [own, shared];
+  const results = await store.take(buckets, count);
+  return buckets.map((bucket, index) => ({ ...bucket, ...(results[index] as TakeResult) }));
 }
 
 function setLimitHeaders(taken: readonly TakenLimit[], setHeader: SetHeader): void {
@@ -163,7 +159,7 @@ function setLimitHeaders(taken: readonly TakenLimit[], setHeader: SetHeader): vo
 }
 
 /** Returns the `RateLimit` and `X-RateLimit` headers. The latter describe one limit: the exceeded one, or else the one with the fewest requests left. */
-export function limitHeaders(taken: readonly Omit<TakenLimit, "appliesTo">[]): Record<string, string> {
+export function limitHeaders(taken: readonly Omit<TakenLimit, "id" | "appliesTo">[]): Record<string, string> {
   const list = (toItem: (one: (typeof taken)[number]) => string): string => taken.map(toItem).join(", ");
   const tightest = taken.reduce((before, next) =>
     before.allowed && (!next.allowed || next.tokens < before.tokens) ? next : before,

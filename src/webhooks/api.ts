@@ -23,7 +23,6 @@ export {
   deliveryView,
   PING_TYPE,
 } from "./deliveries/view.ts";
-export type { Sender } from "./dispatcher/sign-and-send.ts";
 export { DELIVERIES_CHANNEL, startWebhookWorker, type WebhookWorker } from "./dispatcher/dispatcher.ts";
 export { type AlertNotifier, createAlertNotifier } from "./endpoints/alerts.ts";
 export { WebhookEndpoint } from "./endpoints/entity.ts";

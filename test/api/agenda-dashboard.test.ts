@@ -45,7 +45,7 @@ await tasks.insertMany([
 ]);
 afterAll(() => opened.disposeAsync());
 
-/** Follows the redirect for `path`, which a proxy may prefix. */
+/** Follows the redirect. */
 function leadsTo(response: Response, from: string): string {
   const { pathname, search } = new URL(response.get("location") ?? "", `https://a.example${from}`);
   return pathname + search;
@@ -84,7 +84,6 @@ describe("an operator", () => {
     const response = await get("", operator, PAGE);
     expect(response.status).toBe(308);
     expect(leadsTo(response, "/operator/agenda")).toBe("/operator/agenda/");
-    expect(leadsTo(response, "/under/operator/agenda")).toBe("/under/operator/agenda/");
   });
 
   it("lists the tasks of all processes, by name and page", async () => {
@@ -93,8 +92,6 @@ describe("an operator", () => {
     expect(await jobsOf("/api?q=MAILS")).toEqual(["mails.sweep"]);
     expect(await jobsOf("/api?limit=1")).toHaveLength(1);
     expect(await jobsOf("/api?limit=nonsense&skip=-1&job[$ne]=x&q=%5B.*(")).toEqual([]);
-    const stats = (await get("/api/stats", operator)).body;
-    expect(stats).toMatchObject({ totalQueueSizeDB: 2, runningJobs: 0 });
   });
 
   it("gets each task with its interval, last run, failures in a row and next run", async () => {
@@ -137,7 +134,8 @@ describe("an operator", () => {
     }
   });
 
-  it("gets 204 from the event stream", async () => {
+  it("gets no statistics and no events of one Agenda", async () => {
+    expect((await get("/api/stats", operator)).body).toBeNull();
     expect((await get("/api/events", operator)).status).toBe(204);
   });
 
@@ -167,7 +165,6 @@ describe("other callers", () => {
     const response = await get("/", { cookie: "" }, PAGE);
     expect(response.status).toBe(302);
     expect(leadsTo(response, "/operator/agenda/")).toBe("/sign-in?next=%2Foperator%2Fagenda%2F");
-    expect(leadsTo(response, "/under/operator/agenda/")).toBe("/under/sign-in?next=%2Foperator%2Fagenda%2F");
   });
 
   it.each(["/api", "/api/stats", "/assets/x.js"])(

@@ -99,13 +99,17 @@ describe("415 for a body that is not application/json", () => {
     );
   });
 
-  it.each(["latin1", "utf-16", "utf-16le", "utf-7", "us-ascii", "utf-8x", "x", '"iso-8859-1"'])(
-    "for the charset %s",
-    async (charset) => {
-      const body = charset.startsWith("utf-16") ? Buffer.from('{"weight":3}', "utf16le") : '{"weight":3}';
-      expectFailure(await send(body, { "content-type": `application/json; charset=${charset}` }), 415);
-    },
-  );
+  it.each(["latin1", "us-ascii", "utf-8x", "x", '"iso-8859-1"'])("for the charset %s", async (charset) => {
+    expectFailure(
+      await send('{"weight":3}', { "content-type": `application/json; charset=${charset}` }),
+      415,
+    );
+  });
+});
+
+it.each(["utf-16", "utf-16le", "utf-7"])("400 for the charset %s", async (charset) => {
+  const body = charset.startsWith("utf-16") ? Buffer.from('{"weight":3}', "utf16le") : '{"weight":3}';
+  expectFailure(await send(body, { "content-type": `application/json; charset=${charset}` }), 400);
 });
 
 const names = (count: number): string =>

@@ -39,7 +39,6 @@ describe("400 in the envelope for invalid HTTP", () => {
       ),
     ],
     ["non-ASCII bytes in the path", lines("GET /v1/jobs?q=\u00ff HTTP/1.1", ...closing)],
-    ["HTTP/1.1 without Host", lines("GET /v1/jobs HTTP/1.1", "Connection: close")],
   ])("for %s", async (_, text) => {
     const received = await sendBytes(app.url, Buffer.from(text, "latin1"));
     expect(received.match(/HTTP\/1\.1 /g)).toHaveLength(1);
@@ -98,7 +97,6 @@ describe("unusual but valid HTTP", () => {
       "/v1/jobs HTTP/1.1",
       ["Host: localhost", "Connection: Upgrade, close", "Upgrade: websocket"],
     ],
-    ["an unsupported expectation", "/v1/jobs HTTP/1.1", [...closing, "Expect: the-unexpected"]],
   ])("is answered in the envelope: %s", async (_, target, headers) => {
     const text = lines(`GET ${target}`, ...headers, `x-api-key: ${agent.key}`);
     expectData(parseLastResponse(await sendBytes(app.url, text)));

@@ -7,7 +7,7 @@ import { getJob, listJobs, patchJob } from "../support/app/job-client.ts";
 import { sharedApp } from "../support/app/shared-app.ts";
 import { openTransaction, waitForBlockedSessions } from "../support/database/blocked-sessions.ts";
 import { graphql } from "../support/graphql/client.ts";
-import { MAX_WAITING } from "../../src/api/partner-shares.ts";
+import { MAX_WAITING } from "../../src/api/in-flight.ts";
 import { sql } from "../../src/core/postgres/sql.ts";
 
 const CONNECTIONS = 10;

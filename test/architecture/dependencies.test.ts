@@ -57,11 +57,11 @@ const gateRules = {
   rate: {
     pattern: /\btakeTokens\(/,
     allowed: [
-      "rest/api-key-guards.ts",
       "graphql/authenticate.ts",
       "graphql/execution/operation-guard.ts",
       "graphql/jobs-csv.routes.ts",
       "graphql/subscriptions/protocol.ts",
+      "rest/operation-routes.ts",
     ],
   },
   validation: {

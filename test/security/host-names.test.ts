@@ -17,7 +17,7 @@ const get = (path: string, ...headers: string[]): Promise<string> =>
 
 describe("a request for another name", () => {
   // evidence: dns-rebinding-refused
-  it.each(["/graphiql", "/graphql", "/v1/jobs", "/", "/guide/", "/auth/session"])(
+  it.each(["/graphiql", "/graphql", "/", "/guide/", "/auth/session"])(
     "is refused at %s, under any name of another site",
     async (path) => {
       for (const host of [
@@ -63,14 +63,14 @@ it.each(["localhost", "LOCALHOST:4000", "waymark.localhost", "127.0.0.1", "127.8
 
 // evidence: two-hosts-refused
 it("refuses two Host headers", async () => {
-  const answer = await get("/v1/jobs", "Host: localhost", "host: localhost");
+  const answer = await get("/graphiql", "Host: localhost", "host: localhost");
   expect(answer).toContain("HTTP/1.1 400");
   expect(answer).toContain("it has two Host headers");
 });
 
 const refuses = (host: string, env: Record<string, string>): boolean => {
   const check = createHostCheck(toConfig(readEnv(env)));
-  const request = { headersDistinct: { host: [host] }, url: "/", httpVersionMinor: 1 };
+  const request = { headersDistinct: { host: [host] } };
   return check(request as unknown as Parameters<typeof check>[0]) !== null;
 };
 

@@ -16,12 +16,7 @@ export function libraryRoutes(accounts: AccountServices, guards: SessionGuards):
     guarding: readonly RequestHandler[],
     ...paths: readonly string[]
   ): void => {
-    for (const path of paths)
-      addRoute(
-        router,
-        { path, name: `/auth${path.replace(":id", "{id}")}` },
-        { [method]: [...guarding, answer] },
-      );
+    for (const path of paths) addRoute(router, path, { [method]: [...guarding, answer] });
   };
   /** The code completes a sign-in, or turns two-factor authentication on. */
   const needsAccount: RequestHandler = (request, response, next) =>

@@ -4,9 +4,8 @@
  */
 import { Router, type Request, type RequestHandler, type Response } from "express";
 import type { AccountServices } from "../../accounts/api.ts";
-import type { AuditContext } from "../../audit/api.ts";
 import { type ImportProgress, type ImportService, type ImportSummary, readSample } from "../../jobs/api.ts";
-import { AppError, unavailable } from "../../core/errors.ts";
+import { unavailable } from "../../core/errors.ts";
 import { serializeError, type Logger } from "../../core/logger.ts";
 import { authorize } from "../../operations/admit.ts";
 import { importAccess } from "../../jobs/operations.ts";
@@ -14,7 +13,7 @@ import { createSessionGuards, requireAccess, sessionOf } from "./guards.ts";
 import { allowLongUpload } from "../server/server.ts";
 import { payloadTooLarge, sendSuccess } from "../json.ts";
 import { addRoute } from "../add-route.ts";
-import { contextOf } from "../context.ts";
+import { contextOf, disconnectSignal } from "../context.ts";
 import { toAppError } from "../error-handler.ts";
 import { readImportFormat, readImportOptions } from "./import.schema.ts";
 
@@ -34,33 +33,24 @@ export function importRoutes(services: ImportRouteServices): Router {
   const guards = createSessionGuards(services.accounts.sessionVerifier);
   const router = Router({ caseSensitive: true });
   const allowed = [guards.sameOrigin, guards.signedIn, requireAccess(importAccess)];
-  addRoute(
-    router,
-    { path: "/imports", name: "/console-api/imports" },
-    { post: [...allowed, runImport(services)] },
-  );
-  addRoute(
-    router,
-    { path: "/imports/sample", name: "/console-api/imports/sample" },
-    { post: [...allowed, sendSample(services)] },
-  );
+  const add = (path: string, handler: RequestHandler): void =>
+    addRoute(router, path, { post: [...allowed, handler] });
+  add("/imports", runImport(services));
+  add("/imports/sample", sendSample(services));
   return router;
 }
 
 function runImport(services: ImportRouteServices): RequestHandler {
   return async (request, response) => {
     const importRequest = { format: readImportFormat(request), ...readImportOptions(request.originalUrl) };
-    const upload = new Upload(request, services.stopping, () => stillAllowed(services, response));
-    const signal = disconnectSignal(response);
+    const upload = openUpload(request, services.stopping, () => stillAllowed(services, response));
+    const principal = sessionOf(response);
+    const { requestId } = contextOf(response);
+    const context = { actor: principal.actor, requestId, ipAddress: request.ip ?? null, principal };
+    const file = { chunks: upload.chunks(), signal: disconnectSignal(response) };
     try {
-      const file = { chunks: upload.chunks(), signal };
-      for await (const update of services.imports.run(
-        { ...auditContextOf(request, response), principal: sessionOf(response) },
-        importRequest,
-        file,
-      )) {
+      for await (const update of services.imports.run(context, importRequest, file))
         writeLine(response, toLine(update, upload.bytes, services.logger));
-      }
       response.end();
     } finally {
       // Discard the rest of a rejected file: browsers read the response only after sending everything.
@@ -76,65 +66,46 @@ async function stillAllowed({ accounts }: ImportRouteServices, response: Respons
 }
 
 /** Answers with the column names and first rows of a file, or of its start. */
-function sendSample({ stopping }: ImportRouteServices): RequestHandler {
+function sendSample(services: ImportRouteServices): RequestHandler {
   return async (request, response) => {
     const file = { format: readImportFormat(request), ...readImportOptions(request.originalUrl) };
+    const upload = openUpload(request, services.stopping, () => stillAllowed(services, response));
     try {
-      sendSuccess(response, await readSample(new Upload(request, stopping).chunks(), file));
+      sendSuccess(response, await readSample(upload.chunks(), file));
     } finally {
       request.resume();
     }
   };
 }
 
-function auditContextOf(request: Request, response: Response): AuditContext {
-  const { actor } = sessionOf(response);
-  return { actor, requestId: contextOf(response).requestId, ipAddress: request.ip ?? null };
-}
-
-/** The request body, limited to MAX_IMPORT_BYTES, and the number of bytes read. */
-class Upload {
-  bytes = 0;
-  readonly #request: Request;
-  readonly #stopping: AbortSignal;
-  readonly #check: () => Promise<void>;
-  #checkedBytes = 0;
-
-  /** `check`: called once per MiB; throws if the user may no longer import. */
-  constructor(request: Request, stopping: AbortSignal, check = () => Promise.resolve()) {
-    if (Number(request.headers["content-length"] ?? 0) > MAX_IMPORT_BYTES) throw payloadTooLarge();
-    allowLongUpload(request);
-    this.#request = request;
-    this.#stopping = stopping;
-    this.#check = check;
-  }
-
-  /** Throws ServiceUnavailableException when the server stops. The report then lists what was imported so far. */
-  async *chunks(): AsyncGenerator<Uint8Array> {
-    // Without this option, stopping early would destroy the connection before the response is sent.
-    const chunks = this.#request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
-    for await (const chunk of chunks) {
-      this.bytes += chunk.length;
-      if (this.bytes > MAX_IMPORT_BYTES) throw payloadTooLarge();
-      if (this.#stopping.aborted)
-        throw unavailable("The service is restarting. Import the same file again in a moment.", 10);
-      if (this.bytes - this.#checkedBytes > CHECK_BYTES) {
-        this.#checkedBytes = this.bytes;
-        await this.#check();
+/**
+ * Returns the request's body, limited to MAX_IMPORT_BYTES, and the number of bytes read. `check`: called once per MiB; throws if the
+ * user may no longer import.
+ */
+function openUpload(request: Request, stopping: AbortSignal, check: () => Promise<void>) {
+  if (Number(request.headers["content-length"] ?? 0) > MAX_IMPORT_BYTES) throw payloadTooLarge();
+  allowLongUpload(request);
+  let checkedBytes = 0;
+  const upload = {
+    bytes: 0,
+    /** Throws ServiceUnavailableException when the server stops. The report then lists what was imported so far. */
+    async *chunks(): AsyncGenerator<Uint8Array> {
+      // Without this option, stopping early would destroy the connection before the response is sent.
+      const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
+      for await (const chunk of chunks) {
+        upload.bytes += chunk.length;
+        if (upload.bytes > MAX_IMPORT_BYTES) throw payloadTooLarge();
+        if (stopping.aborted)
+          throw unavailable("The service is restarting. Import the same file again in a moment.", 10);
+        if (upload.bytes - checkedBytes > CHECK_BYTES) {
+          checkedBytes = upload.bytes;
+          await check();
+        }
+        yield chunk;
       }
-      yield chunk;
-    }
-  }
-}
-
-/** Returns a signal that aborts if the client disconnects before the response is complete. */
-function disconnectSignal(response: Response): AbortSignal {
-  const disconnected = new AbortController();
-  response.once("close", () => {
-    if (!response.writableFinished)
-      disconnected.abort(new AppError("BadRequestException", "The client disconnected"));
-  });
-  return disconnected.signal;
+    },
+  };
+  return upload;
 }
 
 function writeLine(response: Response, line: object): void {

@@ -11,7 +11,6 @@ import {
   isFileColumn,
 } from "../../jobs/api.ts";
 import { AppError, badRequest } from "../../core/errors.ts";
-import { isObject } from "../../core/json.ts";
 import { queryReader } from "../rest/read-input.ts";
 import { booleanParameter } from "../../operations/schemas.ts";
 
@@ -64,30 +63,17 @@ export function readImportOptions(url: string): Omit<ImportRequest, "format"> {
 
 /** Parses `{"Order no": "marking_number", …}`: the columns of the file and the fields that they contain. */
 function readColumnNames(text: string, context: z.RefinementCtx<string>): ColumnMapping {
-  const reject = (message: string) => {
-    context.addIssue({ code: "custom", message });
-    return z.NEVER;
-  };
-  const names = parseObject(text);
-  if (names === null)
-    return reject("must be a JSON object that maps the file's columns to Waymark's columns");
-  const columns: ColumnMapping = new Map(
-    Object.entries(names).flatMap(([name, column]) =>
-      typeof column === "string" && isFileColumn(column) ? [[name, column]] : [],
-    ),
-  );
-  if (columns.size < Object.keys(names).length)
-    return reject(`must map only to these columns: ${fileColumns.join(", ")}`);
-  if (new Set(columns.values()).size < columns.size)
-    return reject("must map only one column to each of Waymark's columns");
-  return columns;
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> | null {
   try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
+    const columns = new Map(Object.entries(JSON.parse(text) as object)) as ColumnMapping;
+    const fields = new Set(columns.values());
+    const areKnown = [...fields].every((field) => isFileColumn(field));
+    if (columns.size > 0 && areKnown && fields.size === columns.size) return columns;
   } catch {
-    return null;
+    // It is not JSON.
   }
+  context.addIssue({
+    code: "custom",
+    message: `must be a JSON object that maps the file's columns to different ones of these: ${fileColumns.join(", ")}`,
+  });
+  return z.NEVER;
 }

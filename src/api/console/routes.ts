@@ -16,7 +16,7 @@ import { AppError } from "../../core/errors.ts";
 import { toTypedId } from "../../core/ids.ts";
 import { addRoute, type RouteHandlers } from "../add-route.ts";
 import type { JsonObject } from "../../core/json.ts";
-import { objectBody, toRequestHandler } from "../json.ts";
+import { toRequestHandler } from "../json.ts";
 import { libraryRoutes } from "./auth-library.routes.ts";
 import { clientInfoOf, createSessionGuards, type SessionGuards, sessionOf } from "./guards.ts";
 
@@ -39,8 +39,7 @@ type AddRoute = (path: string, handlers: RouteHandlers) => void;
 export function accountRoutes(services: AccountRouteServices): Router {
   const guards = createSessionGuards(services.accounts.sessionVerifier);
   const router = Router({ caseSensitive: true });
-  const add: AddRoute = (path, handlers) =>
-    addRoute(router, { path, name: `/auth${path.replace(":id", "{id}")}` }, handlers);
+  const add: AddRoute = (path, handlers) => addRoute(router, path, handlers);
   router.use(libraryRoutes(services.accounts, guards));
   addOwnAccountRoutes(add, services.accounts, guards);
   addPublicForms(add, services, guards);
@@ -51,7 +50,7 @@ export function accountRoutes(services: AccountRouteServices): Router {
 function handle(run: (call: AuthCall) => Promise<unknown>, status?: 200 | 202): RequestHandler {
   return toRequestHandler(async (request, response) => {
     const data = await run({
-      body: () => objectBody(request),
+      body: () => request.body as JsonObject,
       client: clientInfoOf(request, response),
       principal: () => sessionOf(response),
       id: String(request.params["id"]),

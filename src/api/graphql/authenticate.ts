@@ -6,7 +6,7 @@ import { networkOf } from "../../core/network.ts";
 import { rateLimitSubjectOf, type AuthenticatedPrincipal } from "./authenticated-principal.ts";
 import { parseSessionMode, SESSION_MODE_HEADER, type SessionVerifier } from "../../accounts/api.ts";
 import { BODY_BYTES_PER_TOKEN, MAX_BODY_BYTES } from "./execution/limits.ts";
-import { contextOf } from "../context.ts";
+import { contextOf, disconnectSignal } from "../context.ts";
 import type { Simulate } from "../simulate.ts";
 import { runWithRequest } from "./context.ts";
 
@@ -77,17 +77,13 @@ export function authenticate(deps: AuthenticationDeps, simulate: Simulate): Requ
         verifyAgain: () => identify(deps, request),
       }));
     if (!isOpen) return;
-    const disconnected = new AbortController();
-    response.once("close", () => {
-      if (!response.writableFinished) disconnected.abort();
-    });
     runWithRequest(
       {
         response,
         requestId: context.requestId,
         ipAddress: request.ip ?? null,
         principal,
-        signal: disconnected.signal,
+        signal: disconnectSignal(response),
       },
       next,
     );

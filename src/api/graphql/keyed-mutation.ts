@@ -32,8 +32,9 @@ export function keyedMutation(field: string, args: object): KeyedRequest | null 
   const { principal, requestId } = currentRequest();
   const organizationId = principal?.organizationId ?? null;
   const route = routes.get(field);
-  if (organizationId === null || route === undefined) return null;
-  return keyedRequest(currentKey(), { organizationId, route, requestId, parts: ["/graphql", args] });
+  const key = currentKey();
+  if (key === undefined || organizationId === null || route === undefined) return null;
+  return keyedRequest(key, { organizationId, route, requestId, parts: ["/graphql", args] });
 }
 
 /** Sets the headers of the response, and returns its data. */

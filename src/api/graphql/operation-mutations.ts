@@ -9,8 +9,7 @@ import {
   type GraphQLSchema,
 } from "graphql";
 import { z } from "zod";
-import { authorize, parseInput } from "../../operations/admit.ts";
-import { execute } from "../../operations/execute.ts";
+import { authorize, execute, parseInput } from "../../operations/admit.ts";
 import {
   mutationOf,
   type Operation,

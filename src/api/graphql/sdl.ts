@@ -31,7 +31,7 @@ export function sdlRoutes(path: string): Router {
       response.setHeader("Cache-Control", "no-cache");
       response.type("text/plain").send(text);
     };
-    addRoute(router, { path: `${path}/${file}`, name: `${path}/${file}` }, { get: [send] });
+    addRoute(router, `${path}/${file}`, { get: [send] });
   }
   return router;
 }

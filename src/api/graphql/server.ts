@@ -168,10 +168,10 @@ function createErrorHandler(errors: ErrorFormatter): ErrorRequestHandler {
       return;
     }
     const context = contextOf(response);
-    const { requestId, simulated } = context;
+    const { requestId } = context;
     const failure = toAppError(error);
     const { status, headers } = failure;
-    const { message, extensions } = errors.format(failure, { requestId, simulated });
+    const { message, extensions } = errors.format(failure, { requestId });
     const code = extensions?.["code"] === "BAD_USER_INPUT" ? "BAD_REQUEST" : String(extensions?.["code"]);
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     response.status(status);

@@ -3,188 +3,100 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { MongoJobRepository } from "@agendajs/mongo-backend";
 import { Agenda } from "agenda";
-import { AgendashController } from "agendash";
-import express, { Router, type Request, type RequestHandler } from "express";
+import { createExpressMiddleware } from "agendash";
+import express, { Router, type ErrorRequestHandler, type RequestHandler } from "express";
 import type { SessionVerifier } from "../../accounts/api.ts";
 import { AppError, unavailable } from "../../core/errors.ts";
 import type { Mongo } from "../../core/mongo.ts";
+import { pathPrefix } from "../../core/public-url.ts";
 import { createBackend, listTasks } from "../../scheduling/api.ts";
 import { administrator } from "../../operations/operation.ts";
-import { requireAccess } from "../console/guards.ts";
-import { contextOf, tagRoute } from "../context.ts";
+import { createSessionGuards, requireAccess } from "../console/guards.ts";
+import { tagRoute } from "../context.ts";
 import { pagePolicy } from "../default-headers.ts";
+import { methodNotAllowed } from "../error-handler.ts";
 import { sendSuccess } from "../json.ts";
 
-export interface AgendashDeps {
+interface AgendashDeps {
   mongo: Mongo;
-  sessions: Pick<SessionVerifier, "verify">;
+  sessions: SessionVerifier;
+  publicUrl: string | null;
 }
 
-const AGENDASH_PATH = "/operator/agenda";
-const PUBLIC_DIR = fileURLToPath(new URL("../public/", import.meta.resolve("agendash")));
+const PATH = "/operator/agenda";
+const PAGE_FILE = fileURLToPath(new URL("../public/index.html", import.meta.resolve("agendash")));
 const STYLESHEET_FILE = fileURLToPath(new URL("./agendash.css", import.meta.url));
-const DEFAULT_LIMIT = 50;
 
-/** The page has no inline scripts or styles. */
-const PAGE_POLICY = pagePolicy({ "font-src": "'self' data:" });
-const allowPage: RequestHandler = (_request, response, next) => {
-  response.setHeader("Content-Security-Policy", PAGE_POLICY);
-  next();
-};
-
-export function createAgendashRoutes({ mongo, sessions }: AgendashDeps): RequestHandler {
-  const openController = createControllerSource(mongo);
+export function createAgendashRoutes({ mongo, sessions, publicUrl }: AgendashDeps): RequestHandler {
+  const prefix = pathPrefix(publicUrl);
   const router = Router({ caseSensitive: true });
-  router.use(
-    tagRoute(AGENDASH_PATH),
-    allowReadsOnly,
-    requireSession(sessions),
-    requireAccess(administrator),
-    allowPage,
-  );
-  router.get("/", redirectToSlash, async (_request, response) => {
-    // The page would show no tasks while MongoDB is unreachable.
-    await openController();
-    response.type("html").send(await readPage());
-  });
-  router.use("/api", apiRoutes(openController));
+  router.use(tagRoute(PATH), allowReadsOnly, createSessionGuards(sessions).signedIn);
+  router.use(redirectToSignIn(`${prefix}/sign-in?next=${encodeURIComponent(`${PATH}/`)}`));
+  router.use(requireAccess(administrator), requireMongo(mongo));
   // For the console's own page.
   router.get("/tasks", async (_request, response) => {
-    requireMongo(mongo);
     const tasks = await listTasks(await mongo.waitUntilUp()).catch((error: unknown) => {
-      throw noAnswer(error);
+      throw unavailable("MongoDB does not answer. Try again shortly.", 5, error);
     });
     sendSuccess(response, { tasks });
   });
+  router.get("/", sendPage(`${prefix}${PATH}/`));
   router.get("/read-only.css", (_request, response) => {
     response.sendFile(STYLESHEET_FILE, { cacheControl: false });
   });
-  router.use(express.static(PUBLIC_DIR, { index: false, redirect: false }));
-  return Router({ caseSensitive: true }).use(AGENDASH_PATH, router);
+  // The Agenda of the dashboard runs no tasks. After 204 a browser's EventSource does not reconnect.
+  router.get("/api/stats", (_request, response) => void response.json(null));
+  router.get("/api/events", (_request, response) => void response.status(204).end());
+  router.use(dashboard(mongo));
+  return Router({ caseSensitive: true }).use(PATH, router);
 }
 
-function apiRoutes(openController: ControllerSource): RequestHandler {
-  const router = Router({ caseSensitive: true });
-  const add = (path: string, read: (controller: AgendashController, url: string) => Promise<object>): void =>
-    void router.get(path, async ({ url }, response) => {
-      const result = await read(await openController(), url).catch((error: unknown) => {
-        throw noAnswer(error);
-      });
-      response.json(result);
-    });
-  add("/", (controller, url) => controller.getJobs(parseTaskQuery(url)));
-  add("/stats", readStats);
-  // Agenda's log and events are off; the page polls instead.
-  add("/logs", (controller) => controller.getLogs({}));
-  router.get("/events", (_request, response) => {
-    // After 204 a browser's EventSource does not reconnect.
-    response.status(204).end();
-  });
-  return router;
-}
-
-function noAnswer(error: unknown): AppError {
-  return unavailable("MongoDB does not answer. Try again shortly.", 5, error);
-}
-
-const allowReadsOnly: RequestHandler = ({ method }, _response, next) => {
-  if (method === "GET" || method === "HEAD") next();
-  else
-    throw new AppError("MethodNotAllowedException", "Scheduled tasks cannot be changed here", {
-      headers: { Allow: "GET, HEAD" },
-    });
+const allowReadsOnly: RequestHandler = (request, response, next) => {
+  if (request.method === "GET" || request.method === "HEAD") next();
+  else methodNotAllowed("GET, HEAD")(request, response, next);
 };
 
-/** Requires a session. Browsers without a valid session are redirected to the sign-in page and back. */
-function requireSession(sessions: AgendashDeps["sessions"]): RequestHandler {
+function requireMongo(mongo: Mongo): RequestHandler {
+  return (_request, _response, next) => {
+    if (mongo.status().state === "up") return next();
+    const message =
+      "The scheduled tasks can't be shown because MongoDB is unreachable. Everything else keeps working. Try again later.";
+    throw unavailable(message, 5);
+  };
+}
+
+/** The page has no inline scripts or styles. Its URLs are relative to `url`. */
+function sendPage(url: string): RequestHandler {
+  const policy = pagePolicy({ "font-src": "'self' data:" });
+  return async (request, response) => {
+    if (!request.originalUrl.split("?", 1)[0]?.endsWith("/")) return response.redirect(308, url);
+    const page = await readFile(PAGE_FILE, "utf8");
+    response.setHeader("Content-Security-Policy", policy);
+    response
+      .type("html")
+      .send(page.replace("</head>", '<link rel="stylesheet" href="./read-only.css"></head>'));
+  };
+}
+
+/** The Agenda of the dashboard is never started: it shows the tasks of all processes. */
+function dashboard(mongo: Mongo): RequestHandler {
+  let routes: RequestHandler | null = null;
   return async (request, response, next) => {
-    const principal = await sessions.verify(request.headers, request.ip ?? "").catch((error: unknown) => {
-      const isAuthError = error instanceof AppError && (error.status === 401 || error.status === 403);
-      if (isAuthError && request.headers.accept?.includes("text/html")) return null;
-      throw error;
-    });
-    if (principal === null) {
-      response.redirect(`${relativeRoot(request)}sign-in?next=${encodeURIComponent(`${AGENDASH_PATH}/`)}`);
-      return;
-    }
-    contextOf(response).principal = principal;
-    next();
-  };
-}
-
-/** The URLs of the page are relative. */
-const redirectToSlash: RequestHandler = (request, response, next) => {
-  if (pathOf(request).endsWith("/")) next();
-  else response.redirect(308, `${relativeRoot(request)}${AGENDASH_PATH.slice(1)}/`);
-};
-
-/** Returns Agendash's page with our style sheet. */
-async function readPage(): Promise<string> {
-  const page = await readFile(`${PUBLIC_DIR}index.html`, "utf8");
-  return page.replace("</head>", '<link rel="stylesheet" href="./read-only.css"></head>');
-}
-
-/** Agenda ignores numbers that are invalid. */
-function parseTaskQuery(url: string): Parameters<AgendashController["getJobs"]>[0] {
-  const query = new URL(url, "http://localhost").searchParams;
-  return {
-    name: query.get("job") ?? "",
-    state: query.get("state") ?? "",
-    search: query.get("q") ?? "",
-    skip: Number(query.get("skip")),
-    limit: Number(query.get("limit")) || DEFAULT_LIMIT,
-  };
-}
-
-/** Statistics of all processes together. */
-async function readStats(controller: AgendashController): Promise<object> {
-  const { overview } = await controller.getJobs({ limit: 1 });
-  const [all] = overview;
-  return {
-    version: "",
-    queueName: "all processes",
-    totalQueueSizeDB: all?.total ?? 0,
-    config: { totalLockLimit: 0, maxConcurrency: 0, processEvery: 0 },
-    backend: { name: "MongoDB", hasNotificationChannel: false },
-    internal: { localQueueProcessing: 0 },
-    jobStatus: Object.fromEntries(
-      overview.slice(1).map(({ displayName, running }) => [displayName, { running, locked: running }]),
-    ),
-    queuedJobs: all?.queued ?? 0,
-    runningJobs: all?.running ?? 0,
-    lockedJobs: all?.running ?? 0,
-  };
-}
-
-/** Returns the relative URL of the service's root. A proxy may add a path prefix that only the browser knows. */
-function relativeRoot(request: Request): string {
-  return "../".repeat(pathOf(request).split("/").length - 2);
-}
-
-function pathOf({ originalUrl }: Request): string {
-  return new URL(originalUrl, "http://localhost").pathname;
-}
-
-/** Throws ServiceUnavailableException while MongoDB is down. */
-function requireMongo(mongo: Mongo): void {
-  if (mongo.status().state === "up") return;
-  const message =
-    "The scheduled tasks can't be shown because MongoDB is unreachable. Everything else keeps working. Try again later.";
-  throw unavailable(message, 5);
-}
-
-/** Throws ServiceUnavailableException while MongoDB is down. */
-type ControllerSource = () => Promise<AgendashController>;
-
-/** The Agenda of the controller is never started: it shows the tasks of all processes. */
-function createControllerSource(mongo: Mongo): ControllerSource {
-  let controller: AgendashController | null = null;
-  return async () => {
-    requireMongo(mongo);
-    if (controller === null) {
+    if (routes === null) {
       const repository = new MongoJobRepository({ mongo: await mongo.waitUntilUp(), ensureIndex: false });
-      controller = new AgendashController(new Agenda({ backend: createBackend(repository) }));
+      const agenda = new Agenda({ backend: createBackend(repository) });
+      // An app of its own, because ours does not parse queries.
+      routes = express().disable("x-powered-by").use(createExpressMiddleware(agenda));
     }
-    return controller;
+    void routes(request, response, next);
+  };
+}
+
+/** Browsers without a session that may be used open the sign-in page, which leads back. */
+function redirectToSignIn(url: string): ErrorRequestHandler {
+  return (error: unknown, request, response, next) => {
+    const isRefusal = error instanceof AppError && (error.status === 401 || error.status === 403);
+    if (isRefusal && request.headers.accept?.includes("text/html")) response.redirect(url);
+    else next(error);
   };
 }

@@ -6,7 +6,7 @@ import type { Config } from "../../config/config.ts";
 import type { Metrics } from "../../core/metrics.ts";
 import { singleFlight } from "../../core/concurrency/single-flight.ts";
 import { addRoute } from "../add-route.ts";
-import { registerDependencyMetrics, type Dependency } from "./dependencies.ts";
+import { checkAll, registerDependencyMetrics, type Dependency } from "./dependencies.ts";
 
 export interface OpsServices {
   config: Pick<Config, "http">;
@@ -19,37 +19,31 @@ export interface OpsServices {
 export function opsRoutes({ config, dependencies, metrics, stopping }: OpsServices): Router {
   const router = Router({ caseSensitive: true });
   const { registry } = metrics;
-  const add = (path: string, handler: RequestHandler): void =>
-    addRoute(router, { path, name: path }, { get: [handler] });
+  const add = (path: string, handler: RequestHandler): void => addRoute(router, path, { get: [handler] });
   registerDependencyMetrics(registry, dependencies);
-  if (config.http.metricsPort === null) add("/metrics", sendMetrics(registry));
+  // Public and never rejected, so concurrent requests share one collection.
+  const collect = singleFlight(() => registry.metrics());
+  if (config.http.metricsPort === null)
+    add("/metrics", async (_request, response) => {
+      // Compressing the metrics would cost more CPU than collecting them.
+      response.setHeader("Cache-Control", "no-store, no-transform");
+      response.type(registry.contentType).send(await collect());
+    });
   add("/health/live", (_request, response) => void response.json({ status: "live" }));
   add("/health/ready", async (_request, response) => {
-    const checks = await Promise.all(
-      dependencies.map(async ({ check, ...dependency }) => ({ ...dependency, health: await check() })),
-    );
-    const isServing = checks.every(({ isRequired, health }) => !isRequired || health.status === "up");
+    const checked = await checkAll(dependencies);
+    const isServing = checked.every(({ isRequired, problem }) => !isRequired || problem === null);
     const isReady = isServing && !stopping.aborted;
     response.status(isReady ? 200 : 503).json({
       status: isReady ? "ready" : stopping.aborted ? "stopping" : "not_ready",
-      dependencies: Object.fromEntries(checks.map(({ name, health }) => [name, health])),
+      dependencies: Object.fromEntries(checked.map(({ name, problem }) => [name, toHealth(problem)])),
     });
   });
   return router;
 }
 
-/** Concurrent requests share one collection. */
-function createCollector(registry: Registry): () => Promise<string> {
-  return singleFlight(() => registry.metrics());
-}
-
-function sendMetrics(registry: Registry): RequestHandler {
-  const collect = createCollector(registry);
-  return async (_request, response) => {
-    // Compressing the metrics would cost more CPU than collecting them.
-    response.setHeader("Cache-Control", "no-store, no-transform");
-    response.type(registry.contentType).send(await collect());
-  };
+function toHealth(problem: string | null): object {
+  return problem === null ? { status: "up" } : { status: "down", message: problem };
 }
 
 /**
@@ -57,14 +51,13 @@ function sendMetrics(registry: Registry): RequestHandler {
  * metrics.
  */
 export function metricsListener(registry: Registry): RequestListener {
-  const collect = createCollector(registry);
   return (request, response) => {
     const isRead = request.method === "GET" || request.method === "HEAD";
     if (request.url !== "/metrics" || !isRead) {
       response.writeHead(isRead ? 404 : 405).end();
       return;
     }
-    collect().then(
+    registry.metrics().then(
       (text) => response.writeHead(200, { "Content-Type": registry.contentType }).end(text),
       () => response.writeHead(500).end(),
     );

@@ -1,15 +1,19 @@
-/** The routes of operations: reads the request, runs the operation, formats the result. */
+/** The routes of operations: authenticates and reads the request, runs the operation, formats the result. */
 import { type Request, type RequestHandler, type Response, Router } from "express";
-import type { KeyVerifier } from "../../api-keys/api.ts";
+import { type ApiKeyPrincipal, keyHeadersOf, type KeyVerifier, requireApiKey } from "../../api-keys/api.ts";
 import type { Clock } from "../../core/clock.ts";
+import { AppError } from "../../core/errors.ts";
 import { snakeCase } from "../../core/names.ts";
+import { partnerOf } from "../../core/principal.ts";
 import { type IdempotencyService, keyedRequest, type KeyedRequest } from "../../idempotency/api.ts";
-import { execute } from "../../operations/execute.ts";
+import { authorize, execute } from "../../operations/admit.ts";
 import { isPage, type RestOperation, routeOf } from "../../operations/operation.ts";
+import { type RateLimits, takeTokens } from "../../rate-limits/api.ts";
+import { FEED_STATUS, simulatedStatuses } from "../../test-mode/api.ts";
 import { addRoute, type RouteHandlers } from "../add-route.ts";
-import { callerOf, contextOf, principalOf, duringExternalCall } from "../context.ts";
-import { matchesEtag, readJson, readOptionalJson, toRequestHandler } from "../json.ts";
-import { type ApiKeyGuards, hideFromLiveKeys } from "./api-key-guards.ts";
+import { callerOf, contextOf, duringExternalCall } from "../context.ts";
+import { matchesEtag, readJson, toRequestHandler } from "../json.ts";
+import type { Simulate } from "../simulate.ts";
 import { linkHeader, type ListPosition } from "./link-header.ts";
 import { inputReader } from "./read-input.ts";
 import { writerOf } from "./wire.ts";
@@ -17,8 +21,9 @@ import { writerOf } from "./wire.ts";
 export interface OperationRouteServices {
   clock: Clock;
   idempotency: IdempotencyService;
-  guards: ApiKeyGuards;
   verifier: KeyVerifier;
+  limits: RateLimits | null;
+  simulate: Simulate;
   /** Prefix of the URLs in `Link`: empty, or the public URL of the service. */
   baseUrl: string;
 }
@@ -36,10 +41,9 @@ export function operationRoutes<Services>(
   for (const [path, ofPath] of byPath) {
     const handlers = ofPath.map((operation) => [
       operation.rest.method,
-      [...services.guards(operation), ...bodyParsers(operation), handlerOf(operation, services)],
+      [guard(operation, services), ...bodyParsers(operation), handlerOf(operation, services)],
     ]);
-    const route = { path: patternsOf(path), name: `/v1${path}` };
-    addRoute(router, route, Object.fromEntries(handlers) as RouteHandlers);
+    addRoute(router, patternsOf(path), Object.fromEntries(handlers) as RouteHandlers);
   }
   return router;
 }
@@ -52,10 +56,62 @@ function patternsOf(path: string): string[] {
   return paths.map((one) => one.replaceAll(/\{(\w+)\}/g, ":$1"));
 }
 
+/** Returns the principal of the request's key. Throws as `KeyVerifier.verify`. */
+async function verify(verifier: KeyVerifier, { rawHeaders, ip = "" }: Request): Promise<ApiKeyPrincipal> {
+  return await verifier.verify(requireApiKey(keyHeadersOf(rawHeaders)), ip);
+}
+
+/**
+ * Returns a middleware for a router of test mode. A request with a live key leaves the router, so that every method gets the
+ * answer of an unknown route. The routes themselves reject invalid keys.
+ */
+function hideFromLiveKeys(verifier: KeyVerifier): RequestHandler {
+  return async (request, _response, next) => {
+    const isLive = await verify(verifier, request).then(isLiveKey, () => false);
+    next(isLive ? "router" : undefined);
+  };
+}
+
+const isLiveKey = (principal: ApiKeyPrincipal): boolean =>
+  principal.organizationId !== null && principal.liveOrganizationId === undefined;
+
+/**
+ * Returns a middleware that requires an organisation's key with the access, limits requests and sets the rate limit headers. After
+ * that, test keys can simulate a failure.
+ */
+function guard(
+  { access, rate: kind, text: { errors = [] } }: RestOperation<never>,
+  { verifier, limits, simulate }: OperationRouteServices,
+): RequestHandler {
+  const statuses = errors.includes("GoneException")
+    ? ([...simulatedStatuses, FEED_STATUS] as const)
+    : simulatedStatuses;
+  return async (request, response, next) => {
+    const context = contextOf(response);
+    const principal = await verify(verifier, request);
+    if (principal.organizationId === null)
+      throw new AppError(
+        "ForbiddenException",
+        "Operator keys only work with /graphql; use a key of an organisation",
+      );
+    context.principal = principal;
+    authorize(access, principal);
+    if (kind === "batch") context.shareKind = "bulk";
+    const { rateBucket: bucketKey, liveOrganizationId: partner, rateLimits } = principal;
+    const subject = { kind: "key", bucketKey, partnerId: partnerOf(principal), rateLimits } as const;
+    await takeTokens(limits, subject, { kind }, (name, value) => response.setHeader(name, value));
+    const verifyAgain = () => verify(verifier, request);
+    const isOpen =
+      partner === undefined ||
+      (await simulate(request, response, { partner, subject, kind, statuses, verifyAgain }));
+    if (isOpen) next();
+  };
+}
+
 function bodyParsers({ rest, text: { body } }: RestOperation<never>): RequestHandler[] {
   if (!body) return [];
   const { maxBodyBytes = MAX_BODY_BYTES } = rest;
-  return [body.isOptional ? readOptionalJson(maxBodyBytes) : readJson(maxBodyBytes)];
+  return [readJson(maxBodyBytes, body)];
 }
 
 function handlerOf<Services>(
@@ -78,10 +134,11 @@ function handlerOf<Services>(
   const hasLink = isPage(operation);
 
   return toRequestHandler(async (request, response) => {
+    const principal = callerOf(request, response);
     const call = {
       services,
-      keyed: once ? readKey(route, request, response) : null,
-      principal: callerOf(request, response),
+      keyed: once ? readKey(route, request, principal) : null,
+      principal,
       input: read(request, response),
       external: <T>(work: () => Promise<T>) => duringExternalCall(response, work),
       organizationId: null,
@@ -121,9 +178,13 @@ function namesHeader(header: string, names: readonly string[]): Record<string, s
   return list === "" ? {} : { [header]: list };
 }
 
-function readKey(route: string, request: Request, response: Response): KeyedRequest | null {
-  const { organizationId } = principalOf(response);
-  const { requestId } = contextOf(response);
+function readKey(
+  route: string,
+  request: Request,
+  { organizationId, requestId }: ReturnType<typeof callerOf>,
+): KeyedRequest | null {
+  const key = request.get("idempotency-key");
+  if (key === undefined) return null;
   const parts = [request.originalUrl, request.get("if-match") ?? null, request.body as unknown];
-  return keyedRequest(request.get("idempotency-key"), { organizationId, route, requestId, parts });
+  return keyedRequest(key, { organizationId, route, requestId, parts });
 }

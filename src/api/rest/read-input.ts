@@ -3,11 +3,10 @@ import type { Request } from "express";
 import type { z } from "zod";
 import { unknownNames } from "../../core/did-you-mean.ts";
 import { type Problem, problemIn } from "../../core/errors.ts";
-import { isObject, type JsonObject } from "../../core/json.ts";
+import type { JsonObject } from "../../core/json.ts";
 import { parseInput, type ReadInput } from "../../operations/admit.ts";
 import { bodyOf, isRead, memberFrom, type RestOperation, queryOf } from "../../operations/operation.ts";
 import { none } from "../../operations/schemas.ts";
-import { NOT_AN_OBJECT } from "../json.ts";
 import { readerOf, wireSchema } from "./wire.ts";
 
 interface RestInput extends ReadInput {
@@ -36,7 +35,8 @@ export function inputReader(operation: RestOperation<never>): Read {
           : [problemIn("header")("If-Match", "not_supported", ifMatchProblem)],
     }));
   readers.push(inNamesOf(query, parametersOf(query, isRead(operation))));
-  if (bodyMember !== undefined) readers.push((request) => readWholeBody(bodyMember, request.body));
+  if (bodyMember !== undefined)
+    readers.push((request) => ({ values: { [bodyMember]: request.body as JsonObject }, problems: [] }));
   else if (text.body) readers.push(inNamesOf(bodyOf(operation), membersOf(bodyOf(operation))));
 
   return (request) => {
@@ -77,8 +77,8 @@ function parametersOf(query: z.ZodObject, ignoresUnknown: boolean): Read {
 function membersOf(input: z.ZodObject): Read {
   const schema = wireSchema(input);
   const known = Object.keys(schema.shape);
-  return ({ body }: { body?: unknown }) => {
-    if (!isObject(body)) return { values: {}, problems: [NOT_AN_OBJECT] };
+  return (request) => {
+    const body = request.body as JsonObject;
     const { values, problems } = parseInput(schema, body, "body");
     return { values, problems: [...problems, ...unknownProblems("body", Object.keys(body), known)] };
   };
@@ -91,18 +91,14 @@ function unknownProblems(
   names: readonly string[],
   known: readonly string[],
 ): Problem[] {
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length === 0) return [];
   const kind = kinds[location];
   const all = known.length === 0 ? "this request takes none" : `must be one of ${known.join(", ")}`;
-  return unknownNames(names, known).map(({ name, nearest }) => {
+  return unknownNames(unknown, known).map(({ name, nearest }) => {
     const advice = nearest === null ? all : `did you mean ${nearest}?`;
     return problemIn(location)(name, `unknown_${kind}`, `is not a known ${kind}; ${advice}`);
   });
-}
-
-function readWholeBody(member: string, body: unknown): ReadInput {
-  return isObject(body)
-    ? { values: { [member]: body }, problems: [] }
-    : { values: {}, problems: [NOT_AN_OBJECT] };
 }
 
 const ETAGS = /^\s*(?:W\/)?"[^"]*"(?:\s*,\s*(?:W\/)?"[^"]*")*\s*$/;
@@ -155,35 +151,25 @@ export function readQuery(
   const parameters = new Map<string, string>();
   const problems: Problem[] = [];
   const unknown = new Set<string>();
-  for (const part of queryStart === -1 ? [] : url.slice(queryStart + 1).split("&")) {
-    const [rawName = "", ...rest] = part.split("=");
-    const name = decode(rawName) ?? rawName;
+  for (const [name, value] of new URLSearchParams(queryStart === -1 ? "" : url.slice(queryStart))) {
     if (!known.has(name)) {
       if (name !== "") unknown.add(name);
       continue;
     }
-    const value = decode(rest.join("="));
     const earlierValues = lists.has(name) ? parameters.get(name) : undefined;
     const problem = queryProblem(name, value, earlierValues === undefined && parameters.has(name));
     if (problem) problems.push(problem);
-    else parameters.set(name, earlierValues === undefined ? (value as string) : `${earlierValues},${value}`);
+    else parameters.set(name, earlierValues === undefined ? value : `${earlierValues},${value}`);
   }
   return { parameters, problems, unknown: [...unknown] };
 }
 
 const inQuery = problemIn("query");
 
-function queryProblem(name: string, value: string | null, isRepeated: boolean): Problem | null {
-  if (value === null) return inQuery(name, "malformed", "is not valid percent-encoded UTF-8");
+function queryProblem(name: string, value: string, isRepeated: boolean): Problem | null {
+  // In place of bytes that are not UTF-8.
+  if (value.includes("\uFFFD")) return inQuery(name, "malformed", "is not valid percent-encoded UTF-8");
   if (isRepeated) return inQuery(name, "repeated", "must be given once");
   if (value === "") return inQuery(name, "empty", "must not be empty; leave the parameter out instead");
   return null;
-}
-
-function decode(text: string): string | null {
-  try {
-    return decodeURIComponent(text.replaceAll("+", " "));
-  } catch {
-    return null;
-  }
 }

@@ -13,12 +13,13 @@ export interface ConnectionLimits {
 /** The limit that a rejected connection exceeded. */
 export type ExceededLimit = "total" | "ip_address";
 
-/** Closes new connections beyond the limits and calls `onRejected` with the exceeded limit. */
+/** Closes new connections beyond the limits and calls `onRejected` with the exceeded limit. Returns a set that always contains the open ones. */
 export function limitConnections(
   server: Server,
   { total, perAddress }: ConnectionLimits,
   onRejected: (limit: ExceededLimit) => void,
-): void {
+): ReadonlySet<Socket> {
+  const open = new Set<Socket>();
   const openByNetwork = new Map<string, number>();
   server.maxConnections = total;
   server.on("drop", () => onRejected("total"));
@@ -30,23 +31,14 @@ export function limitConnections(
       onRejected("ip_address");
       return;
     }
-    openByNetwork.set(network, count);
-    socket.once("close", () => decrementCount(openByNetwork, network));
-  });
-}
-
-/** Returns a set that always contains the open connections. */
-export function trackConnections(server: Server): ReadonlySet<Socket> {
-  const open = new Set<Socket>();
-  server.on("connection", (socket: Socket) => {
     open.add(socket);
-    socket.once("close", () => open.delete(socket));
+    openByNetwork.set(network, count);
+    socket.once("close", () => {
+      open.delete(socket);
+      const remaining = (openByNetwork.get(network) ?? 1) - 1;
+      if (remaining === 0) openByNetwork.delete(network);
+      else openByNetwork.set(network, remaining);
+    });
   });
   return open;
-}
-
-function decrementCount(openByNetwork: Map<string, number>, network: string): void {
-  const remaining = (openByNetwork.get(network) ?? 1) - 1;
-  if (remaining === 0) openByNetwork.delete(network);
-  else openByNetwork.set(network, remaining);
 }

@@ -13,12 +13,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { StartupError } from "../../core/errors.ts";
 import { newRequestId } from "../../core/ids.ts";
 import { MINUTE_MS, HOUR_MS } from "../../core/time.ts";
-import {
-  limitConnections,
-  trackConnections,
-  type ConnectionLimits,
-  type ExceededLimit,
-} from "./connection-limits.ts";
+import { limitConnections, type ConnectionLimits, type ExceededLimit } from "./connection-limits.ts";
 import { errorJson, hasBody, JSON_CONTENT_TYPE } from "../json.ts";
 import { defaultHeaders } from "../default-headers.ts";
 
@@ -72,27 +67,28 @@ export async function listen(
 ): Promise<HttpServer> {
   const timeoutsMs = { ...TIMEOUTS_MS, ...timeouts };
   const rejectMalformed = createMalformedHandler(errorUrl);
-  const onLate = (socket: Socket): void =>
-    rejectMalformed({ name: "Error", message: "", code: "ERR_HTTP_REQUEST_TIMEOUT" }, socket);
-  const timedHandler = withTimeouts(handler, { timeoutsMs, onLate });
   const server = createServer(
     {
       headersTimeout: timeoutsMs.headers,
       requestTimeout: timeoutsMs.upload,
       keepAliveTimeout: timeoutsMs.keepAlive,
       connectionsCheckingInterval: timeoutsMs.checkInterval,
-      // The app rejects a request without Host, in the envelope.
-      requireHostHeader: false,
       // Ignore other upgrades, such as to HTTP/2 by Java's client, and handle their requests as HTTP/1.1.
       shouldUpgradeCallback: (request) => webSockets !== null && isUpgradeFor(webSockets, request),
     },
-    timedHandler,
+    (request, response) => {
+      limitResponseTime(response, timeoutsMs.response);
+      limitRequestTime(request, timeoutsMs.request, () => {
+        // The response has started, so no error can be sent any more.
+        if (response.headersSent) request.socket.destroy();
+        else rejectMalformed({ code: "ERR_HTTP_REQUEST_TIMEOUT" }, request.socket);
+      });
+      handler(request, response);
+    },
   );
   server.setTimeout(timeoutsMs.idleSocket);
-  limitConnections(server, connections, onConnectionRejected);
-  const sockets = trackConnections(server);
+  const sockets = limitConnections(server, connections, onConnectionRejected);
   server.on("clientError", rejectMalformed);
-  server.on("checkExpectation", timedHandler);
   server.on("upgrade", (request, socket, head) => webSockets?.upgrade(request, socket, head));
   await startListening(server, host, port);
   const { address, family, port: boundPort } = server.address() as AddressInfo;
@@ -100,22 +96,6 @@ export async function listen(
   return {
     url: `http://${hostText}:${boundPort}`,
     stop: (timeoutMs = STOP_TIMEOUT_MS) => stop({ server, webSockets, sockets }, timeoutMs),
-  };
-}
-
-/** `onLate` gets the socket of a request whose body took too long. */
-function withTimeouts(
-  handler: RequestListener,
-  { timeoutsMs, onLate }: { timeoutsMs: typeof TIMEOUTS_MS; onLate: (socket: Socket) => void },
-): RequestListener {
-  return (request, response) => {
-    limitResponseTime(response, timeoutsMs.response);
-    limitRequestTime(request, timeoutsMs.request, () => {
-      // The response has started, so no error can be sent any more.
-      if (response.headersSent) request.socket.destroy();
-      else onLate(request.socket);
-    });
-    handler(request, response);
   };
 }
 
@@ -218,7 +198,7 @@ const DEFAULT_HEADER_LINES = defaultHeaders()
 
 /** Returns a handler that responds in the envelope to requests that the HTTP parser rejects. */
 function createMalformedHandler(errorUrl: (code: string) => string) {
-  return (error: NodeJS.ErrnoException, socket: Duplex): void => {
+  return (error: { code?: string }, socket: Duplex): void => {
     if (!socket.writable || error.code === "ECONNRESET") {
       socket.destroy();
       return;

@@ -96,7 +96,7 @@ export function traceFields(span = trace.getActiveSpan()): { trace_id?: string; 
 }
 
 /** Returns the W3C `traceparent` that makes spans of any process children of `span`. */
-export function traceparentOf(span: Span): string {
+function traceparentOf(span: Span): string {
   const { traceId, spanId } = span.spanContext();
   return `00-${traceId}-${spanId}-01`;
 }
@@ -108,6 +108,39 @@ export function parseTraceparent(text: string): SpanContext | null {
   const [, traceId = "", spanId = "", flags = ""] = TRACEPARENT_PATTERN.exec(text) ?? [];
   const parent = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
   return isSpanContextValid(parent) ? parent : null;
+}
+
+interface TracedQueryable<Statement> {
+  query<Row>(statement: Statement): Promise<Row[]>;
+  afterCommit?(callback: () => void): void;
+}
+
+/**
+ * Runs the statement, which inserts events and stores `traceparent` with them, in a span that their deliveries continue, also in
+ * another process. By default each row is an event.
+ */
+export async function insertTraced<Row, Statement>(
+  queryable: TracedQueryable<Statement>,
+  statement: (traceparent: string | null) => Statement,
+  isEvent: (row: Row) => boolean = () => true,
+): Promise<Row[]> {
+  const span = startSpan("publish job_event", {
+    kind: SpanKind.PRODUCER,
+    attributes: {
+      "messaging.system": "waymark",
+      "messaging.operation.type": "send",
+      "messaging.operation.name": "publish",
+      "messaging.destination.name": "job_event",
+    },
+  });
+  const rows = await queryable.query<Row>(statement(span && traceparentOf(span)));
+  const count = span ? rows.filter(isEvent).length : 0;
+  // A span that is never ended is not exported.
+  if (span === null || count === 0) return rows;
+  const end = (): void => span.setAttribute("messaging.batch.message_count", count).end();
+  if (queryable.afterCommit) queryable.afterCommit(end);
+  else end();
+  return rows;
 }
 
 /** Runs a statement with this text, in a span if the request or task is traced. */

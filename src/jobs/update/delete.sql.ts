@@ -3,7 +3,7 @@ import { uuidV7Sql } from "../../core/ids.ts";
 import type { Queryable } from "../../core/postgres/database.ts";
 import type { ChangeContext } from "../../core/principal.ts";
 import { raw, sql } from "../../core/postgres/sql.ts";
-import { insertTraced } from "../../core/tracing/events.ts";
+import { insertTraced } from "../../core/tracing/tracing.ts";
 import { countVisibilityChangeSql, insertEventsSql, removedJobSql } from "./update-and-fan-out.sql.ts";
 
 /**
@@ -20,7 +20,6 @@ export async function deleteJobs(
     union all select contractor_id, normalized_status, created_at, -1 from deleted`);
   const rows = await insertTraced(
     queryable,
-    { table: "job_event" },
     (traceparent) => sql`
     with target as materialized (
       select id from job where agent_id = ${agent}::uuid order by id for update

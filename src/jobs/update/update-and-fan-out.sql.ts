@@ -6,7 +6,7 @@ import type { Queryable } from "../../core/postgres/database.ts";
 import { newUuid, uuidV7Sql } from "../../core/ids.ts";
 import type { ChangeContext, Principal } from "../../core/principal.ts";
 import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
-import { insertTraced } from "../../core/tracing/events.ts";
+import { insertTraced } from "../../core/tracing/tracing.ts";
 import { jobFieldNames, type JobPatch } from "../fields.ts";
 import { jobColumns, type JobRow } from "../row.sql.ts";
 import { visibleTo } from "../visibility.sql.ts";
@@ -44,8 +44,10 @@ export async function updateRows(
   updates: readonly JobUpdate[],
   context: ChangeContext,
 ): Promise<UpdateOutcome[]> {
-  const rows = await insertTraced<OutcomeRow>(database, updateEvents, (traceparent) =>
-    updateStatement(principal, updates, { ...context, traceparent }),
+  const rows = await insertTraced<OutcomeRow, Sql>(
+    database,
+    (traceparent) => updateStatement(principal, updates, { ...context, traceparent }),
+    ({ changed }) => changed,
   );
   const outcomes: UpdateOutcome[] = updates.map(() => ({ kind: "not_found" }));
   for (const { item_index: index, matches, changed, has_deliveries: hasDeliveries, ...job } of rows) {
@@ -56,7 +58,6 @@ export async function updateRows(
   return outcomes;
 }
 
-const updateEvents = { table: "job_event", isEvent: ({ changed }: OutcomeRow) => changed };
 const columns = [...jobFieldNames, "provider_status"];
 const updatedColumns = jobColumns("updated.");
 const oldColumns = jobColumns("(old).");

@@ -5,7 +5,7 @@ import type { Queryable } from "../../core/postgres/database.ts";
 import { newUuid } from "../../core/ids.ts";
 import type { ChangeContext } from "../../core/principal.ts";
 import { raw, sql, type Sql } from "../../core/postgres/sql.ts";
-import { insertTraced } from "../../core/tracing/events.ts";
+import { insertTraced } from "../../core/tracing/tracing.ts";
 import { jobFieldNames, type JobPatch } from "../fields.ts";
 import type { JobRow } from "../row.sql.ts";
 import {
@@ -127,7 +127,7 @@ export async function assignContractors(
       union all select (new).contractor_id, (new).normalized_status, (new).created_at, 1 from updated`)}
     )
     select (new).marking_number as marking_number, old_contractor_id from updated`;
-  const rows = await insertTraced<AssignedRow>(queryable, { table: "job_event" }, statement);
+  const rows = await insertTraced<AssignedRow, Sql>(queryable, statement);
   return new Map(rows.map((row) => [row.marking_number, row.old_contractor_id]));
 }
 
@@ -150,10 +150,10 @@ async function upsertFields(
   upserts: readonly JobUpsert[],
   context: UpsertContext,
 ): Promise<UpsertRow[]> {
-  const rows = await insertTraced<UpsertRow | { readonly kind: null }>(
+  const rows = await insertTraced<UpsertRow | { readonly kind: null }, Sql>(
     queryable,
-    { table: "job_event", isEvent },
     (traceparent) => upsertStatement(upserts, { ...context, traceparent }),
+    isEvent,
   );
   // Null: another process created the job after this statement's snapshot. The retry finds it.
   const unresolved = upserts.filter((_, index) => rows[index]?.kind === null);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createIdempotencyService } from "../../../src/idempotency/api.ts";
+import { IdempotencyService } from "../../../src/idempotency/api.ts";
 import { entities } from "../../../src/app/entities.ts";
 import { openDatabase, type Database } from "../../../src/core/postgres/database.ts";
 import { sql } from "../../../src/core/postgres/sql.ts";
@@ -25,7 +25,7 @@ const keyed = (key: string) => ({
 const created = { data: { id: "thing", secret: "whsec_abc" }, headers: { Location: "/v1/things/thing" } };
 
 it("returns a secret once, stores null in its place and replays that", async () => {
-  const service = createIdempotencyService({ database });
+  const service = new IdempotencyService({ database });
   const handle = async () => ({ ...created, changed: true, secrets: ["secret"] });
   expect(await service.runOnce(keyed("one"), handle)).toMatchObject(created);
   const [record] = await database.query<{ answer: string }>(sql`

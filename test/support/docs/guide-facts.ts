@@ -212,9 +212,9 @@ const guide = factsOf("docs/guide/", {
     "Sizes > Statistics at the same time": [statsAtOnce],
     "Sizes > Page of requests or deliveries": [pageSize, defaultPageSize],
     "Limits of single operations > Any": [
-      count("api/partner-shares#BULK_PER_PARTNER"),
-      count("api/partner-shares#MAX_WAITING"),
-      duration("api/partner-shares#MAX_WAIT_MS"),
+      count("api/in-flight#BULK_PER_PARTNER"),
+      count("api/in-flight#MAX_WAITING"),
+      duration("api/in-flight#MAX_WAIT_MS"),
     ],
     "Sizes > Body of a batch": [bodies.batch],
     "Sizes > Body of a GraphQL request": [bodies.graphql],

@@ -167,13 +167,13 @@ const pages = factsOf("docs/operate/", {
     "Read replicas": [duration("core/replicas#MAX_LAG_MS")],
     "Read replicas > more than 2 s behind": [duration("core/replicas#MAX_LAG_MS")],
     "Overload > Normally": [
-      count("api/load-shedding#BURST_PER_CONNECTION"),
-      count(valueOf("api/load-shedding#BURST_PER_CONNECTION") * poolSize),
+      count("api/in-flight#BURST_PER_CONNECTION"),
+      count(valueOf("api/in-flight#BURST_PER_CONNECTION") * poolSize),
     ],
-    "Overload > During an overload": [count("api/load-shedding#MIN_LIMIT")],
+    "Overload > During an overload": [count("api/in-flight#MIN_LIMIT")],
     Overload: [
-      duration("api/load-shedding#BURST_MS"),
-      duration("api/load-shedding#RECOVERED_AFTER_MS"),
+      duration("api/in-flight#BURST_MS"),
+      duration("api/in-flight#RECOVERED_AFTER_MS"),
       duration(STATEMENT_TIMEOUT_MS),
       duration("core/postgres/orm-options#CONNECT_TIMEOUT_MS"),
       count("core/postgres/database#MAX_WAITING_PER_CONNECTION"),

@@ -15,6 +15,7 @@ describe("readQuery", () => {
     ["a=x+y", { a: "x y" }],
     ["a=x%2By", { a: "x+y" }],
     ["a=1=2", { a: "1=2" }],
+    ["a=100%", { a: "100%" }],
     ["a=%3D%26", { a: "=&" }],
     ["a=?", { a: "?" }],
     ["%61=1", { a: "1" }],
@@ -28,7 +29,7 @@ describe("readQuery", () => {
     expect(codes(query)).toEqual([]);
   });
 
-  it("returns the other names, each once, and malformed ones unchanged", () => {
+  it("returns the other names, each once", () => {
     const { unknown } = readQuery("/x?c=1&A=2&%=3&c=4&__proto__=5&&=6&a=7&%C3%BCx", known);
     expect(unknown).toEqual(["c", "A", "%", "__proto__", "üx"]);
   });
@@ -38,7 +39,6 @@ describe("readQuery", () => {
     ["a", ["a empty"]],
     ["a=1&a=1", ["a repeated"]],
     ["a=1&%61=2&a=3", ["a repeated", "a repeated"]],
-    ["a=%", ["a malformed"]],
     ["a=%FF&b=%ED%A0%80", ["a malformed", "b malformed"]],
     ["a=1&a=&b=", ["a repeated", "b empty"]],
   ])("reports the problems of %s", (query, expected) => {
@@ -53,7 +53,9 @@ describe("readQuery", () => {
   it("decodes any encoded text", () => {
     fc.assert(
       fc.property(
-        fc.string({ unit: "binary", minLength: 1 }).filter((text) => text.isWellFormed()),
+        fc
+          .string({ unit: "binary", minLength: 1 })
+          .filter((text) => text.isWellFormed() && !text.includes("\uFFFD")),
         (text) => {
           expect(read(`a=${encodeURIComponent(text)}`)).toEqual({ a: text });
           expect(read(new URLSearchParams({ a: text }).toString())).toEqual({ a: text });

@@ -13,7 +13,7 @@ import { ReauthenticationRequiredError } from "../../../core/fresh-authenticatio
 import { serializeError, type Logger } from "../../../core/logger.ts";
 import { documentLimitError } from "./limits.ts";
 import { toAppError } from "../../error-handler.ts";
-import { currentRequest } from "../context.ts";
+import { currentRequest, type RequestStore } from "../context.ts";
 
 const INTERNAL = "INTERNAL_SERVER_ERROR";
 const USER_INPUT = "BAD_USER_INPUT";
@@ -38,14 +38,8 @@ const extensionCodes: Partial<Record<ErrorCode, string>> = {
 /** Errors whose `details` the guide describes. */
 const detailed = new Set<ErrorCode>(["GoneException", "UnprocessableEntityException"]);
 
-/** Identifies the request in the log. */
-interface FailedRequest {
-  readonly requestId: string;
-  /** Errors are not logged once it is aborted. */
-  readonly signal?: AbortSignal;
-  /** The status of a simulated failure, which is not logged. */
-  readonly simulated?: string | null;
-}
+/** Identifies the request in the log. Errors are not logged once `signal` is aborted. */
+type FailedRequest = Pick<RequestStore, "requestId"> & Partial<Pick<RequestStore, "signal">>;
 
 export interface ErrorFormatterDeps {
   logger: Logger;
@@ -72,8 +66,8 @@ export class ErrorFormatter {
     )
       return thrown;
     const failure = toAppError(thrown);
-    if (failure.status >= 500 && request.simulated !== String(failure.status))
-      this.#log(failure.cause ?? failure, failure.message, request);
+    if (failure.status >= 500 && failure.cause !== undefined)
+      this.#log(failure.cause, failure.message, request);
     return toGraphQLError(failure);
   }
 

@@ -13,7 +13,7 @@ import { type RateLimits, takeTokens } from "../../../rate-limits/api.ts";
 import { unknownNames } from "../../../core/did-you-mean.ts";
 import { AppError, badRequest, type Problem } from "../../../core/errors.ts";
 import { costOf } from "./cost.ts";
-import type { ShareKind } from "../../partner-shares.ts";
+import type { ShareKind } from "../../in-flight.ts";
 import { isSessionPrincipal, rateLimitSubjectOf } from "../authenticated-principal.ts";
 import { sizeProblem } from "./input-limits.ts";
 import { checkLimit } from "./limits.ts";

@@ -47,9 +47,8 @@ export function graphiqlRoutes({ explorerKey, publicUrl }: GraphiqlDeps): Router
   };
 
   const router = Router({ caseSensitive: true });
-  addRoute(router, { path: "/graphiql", name: "/graphiql" }, { get: [sendPage] });
-  const name = "/graphiql/assets/{name}";
-  addRoute(router, { path: "/graphiql/assets/:name", name }, { get: [sendAsset] });
+  addRoute(router, "/graphiql", { get: [sendPage] });
+  addRoute(router, "/graphiql/assets/:name", { get: [sendAsset] });
   return router;
 }
 

@@ -91,10 +91,12 @@ function describeBody(input: z.ZodObject, body: NonNullable<OperationText["body"
     content: {
       "application/json": {
         schema: body.schema ?? closedWireSchema(input),
-        examples: mapValues(body.examples, ({ summary, value }) => ({
-          summary,
-          value: write(value) as object,
-        })),
+        examples: Object.fromEntries(
+          Object.entries(body.examples).map(([name, { summary, value }]) => [
+            name,
+            { summary, value: write(value) as object },
+          ]),
+        ),
       },
     },
   };
@@ -198,11 +200,4 @@ function malformedOf(operation: RestOperation<never>): ErrorExample[] | undefine
       ...(problems && { details: problems }),
     };
   });
-}
-
-function mapValues<Value, Mapped>(
-  values: Readonly<Record<string, Value>>,
-  map: (value: Value) => Mapped,
-): Record<string, Mapped> {
-  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]));
 }

@@ -78,18 +78,17 @@ export function createOpenApiDocument(baseUrl: string | null): OpenApiDocument {
   registerResponses(registry);
   for (const route of apiRoutes) registry.registerPath(withGuide(route, baseUrl));
   for (const webhook of webhooks) registry.registerWebhook(withGuide(webhook, baseUrl));
-  const document = generate(registry, {
-    ...configFor(baseUrl),
+  const definitions = [{ type: "schema" as const, schema: errorEnvelope }, ...registry.definitions];
+  const generator = new OpenApiGeneratorV31(definitions, { unionPreferredType: "oneOf" });
+  const contact = { name: "The operator of this service", ...(baseUrl !== null && { url: baseUrl }) };
+  const document = generator.generateDocument({
+    ...apiConfig,
+    tags: apiConfig.tags.map((tag) => ({ ...tag, ...guideLink(tag.name, baseUrl) })),
+    info: { ...apiConfig.info, contact },
     servers: [{ url: `${baseUrl ?? ""}/v1` }],
   });
   closeRequests(document);
   return document;
-}
-
-/** Adds the contact, and to each tag a link to the guide. */
-function configFor(baseUrl: string | null) {
-  const tags = apiConfig.tags.map((tag) => ({ ...tag, ...guideLink(tag.name, baseUrl) }));
-  return { ...apiConfig, tags, info: { ...apiConfig.info, contact: contactOf(baseUrl) } };
 }
 
 function withGuide(route: RouteConfig, baseUrl: string | null): RouteConfig {
@@ -102,18 +101,6 @@ function guideLink(name: string, baseUrl: string | null) {
   if (!section) return {};
   const description = section.heading === null ? "Guide" : `Guide: ${section.heading}`;
   return { externalDocs: { description, url: `${baseUrl ?? ""}/guide/${section.path}` } };
-}
-
-type Config = Parameters<OpenApiGeneratorV31["generateDocument"]>[0];
-
-function generate(registry: OpenAPIRegistry, config: Config): OpenApiDocument {
-  const definitions = [{ type: "schema" as const, schema: errorEnvelope }, ...registry.definitions];
-  const generator = new OpenApiGeneratorV31(definitions, { unionPreferredType: "oneOf" });
-  return generator.generateDocument(config);
-}
-
-function contactOf(baseUrl: string | null): { name: string; url?: string } {
-  return { name: "The operator of this service", ...(baseUrl !== null && { url: baseUrl }) };
 }
 
 /** Registers the responses that operations refer to. Linters report components that no operation uses. */

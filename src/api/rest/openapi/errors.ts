@@ -170,16 +170,12 @@ export function errorResponse(code: ErrorCode, own: Partial<OwnError> = {}) {
   };
 }
 
-function errorExample(code: ErrorCode, { message, details = null }: Omit<ErrorExample, "summary">): object {
-  const error = { code, message, details, doc_url: exampleDocUrl(code) };
-  return { request_id: exampleRequestId, success: false, data: null, error };
-}
-
 function errorExamples(code: ErrorCode, examples: readonly ErrorExample[]) {
   return Object.fromEntries(
-    examples.map(({ summary, ...example }, index) => [
-      `${responseName(code)}${examples.length > 1 ? index + 1 : ""}`,
-      { summary, value: errorExample(code, example) },
-    ]),
+    examples.map(({ summary, message, details = null }, index) => {
+      const name = `${responseName(code)}${examples.length > 1 ? index + 1 : ""}`;
+      const error = { code, message, details, doc_url: exampleDocUrl(code) };
+      return [name, { summary, value: { request_id: exampleRequestId, success: false, data: null, error } }];
+    }),
   );
 }

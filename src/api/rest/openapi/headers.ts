@@ -128,19 +128,16 @@ export const secretIdempotencyKeyHeader = idempotencyKey(
   `${IDEMPOTENCY_KEY_DESCRIPTION} A secret is not stored: the repeated response has null in its place.`,
 );
 
-export const ifMatchHeader = z
-  .string()
-  .optional()
-  .meta({
-    description:
-      "Updates the job only if its ETag is one of these; otherwise returns 412. `*` allows any version.",
-    examples: ['"4"'],
-  });
+const etags = (description: string) =>
+  z
+    .string()
+    .optional()
+    .meta({ description, examples: ['"4"'] });
 
-export const ifNoneMatchHeader = z
-  .string()
-  .optional()
-  .meta({
-    description: "Returns 304 without a body if the job's ETag is one of these, or for `*`.",
-    examples: ['"4"'],
-  });
+export const ifMatchHeader = etags(
+  "Updates the job only if its ETag is one of these; otherwise returns 412. `*` allows any version.",
+);
+
+export const ifNoneMatchHeader = etags(
+  "Returns 304 without a body if the job's ETag is one of these, or for `*`.",
+);
