@@ -78,7 +78,7 @@ export async function createGraphqlAdapter<Context extends BaseContext>(
     webSockets,
     routes(simulate) {
       const router = Router({ caseSensitive: true });
-      router.use(PATH, tagRoute(PATH));
+      router.use(PATH, tagRoute(""));
       if (!isProduction) router.get(PATH, showSandbox(explorerKey));
       router.all(
         PATH,
