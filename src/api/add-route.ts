@@ -1,6 +1,6 @@
 /** Adds routes with what every route needs: its name in logs and metrics, and 405 with `Allow` for other methods. */
 import type { RequestHandler, Router } from "express";
-import { contextOf } from "./context.ts";
+import { tagRoute } from "./context.ts";
 import { methodNotAllowed } from "./error-handler.ts";
 
 type RouteMethod = "get" | "post" | "patch" | "delete";
@@ -12,10 +12,7 @@ export type RouteHandlers = Partial<Record<RouteMethod, readonly RequestHandler[
 export function addRoute(router: Router, paths: string | string[], handlers: RouteHandlers): void {
   const [path = ""] = [paths].flat();
   const name = path.replaceAll(/[:*](\w+)/g, "{$1}");
-  const route = router.route(paths as string).all(({ baseUrl }, response, next) => {
-    contextOf(response).route = baseUrl + name;
-    next();
-  });
+  const route = router.route(paths as string).all(tagRoute(name));
   for (const [method, chain] of Object.entries(handlers)) route[method as RouteMethod](...chain);
   const allowed = Object.keys(handlers).map((method) =>
     method === "get" ? "GET, HEAD" : method.toUpperCase(),

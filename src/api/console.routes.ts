@@ -26,7 +26,7 @@ export function consoleRoutes(
   folder: URL = builtFolder("console"),
 ): Router {
   const router = Router({ caseSensitive: true });
-  router.use("/assets", tagRoute("/assets/{name}"), sendAssets(folder));
+  router.use("/assets", tagRoute("/{name}"), sendAssets(folder));
   const base = `${pathPrefix(config.http.publicUrl)}/`;
   router.use(sendPage(folder, base, (request) => readPageSession(accounts, request)));
   return router;

@@ -48,10 +48,10 @@ export function contextOf(response: Response): RequestContext {
   return context;
 }
 
-/** Returns a middleware that sets the route pattern of the request, for logs and metrics. */
-export function tagRoute(route: string): RequestHandler {
-  return (_request, response, next) => {
-    contextOf(response).route = route;
+/** Returns a middleware that sets the route pattern of the request, for logs and metrics. `pattern`: below the mounted path. */
+export function tagRoute(pattern: string): RequestHandler {
+  return ({ baseUrl }, response, next) => {
+    contextOf(response).route = baseUrl + pattern;
     next();
   };
 }

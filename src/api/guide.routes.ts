@@ -63,7 +63,7 @@ export function guideRoutes(
   const route = (path: string | string[], handler: RequestHandler): void =>
     addRoute(router, path, { get: [handler] });
   route("/guide", (_request, response) => response.redirect(308, `${guideUrl}/`));
-  router.use("/guide/assets", tagRoute("/guide/assets/{name}"), sendAssets(folder));
+  router.use("/guide/assets", tagRoute("/{name}"), sendAssets(folder));
   route(["/guide/*page", "/guide/"], sendPage);
   route("/llms.txt", sendFile("text/plain", "llms.txt"));
   route("/llms-full.txt", sendFile("text/plain", "llms-full.txt"));

@@ -68,7 +68,7 @@ export async function createGraphqlAdapter(deps: GraphqlAdapterDeps) {
     /** The endpoint and the explorers. */
     routes(simulate: Simulate): RequestHandler {
       const router = Router({ caseSensitive: true });
-      router.use(PATH, tagRoute(PATH));
+      router.use(PATH, tagRoute(""));
       if (!isProduction) router.get(PATH, showSandbox(explorerKey));
       router.all(
         PATH,

@@ -30,7 +30,7 @@ const STYLESHEET_FILE = fileURLToPath(new URL("./agendash.css", import.meta.url)
 export function createAgendashRoutes({ mongo, sessions, publicUrl }: AgendashDeps): RequestHandler {
   const prefix = pathPrefix(publicUrl);
   const router = Router({ caseSensitive: true });
-  router.use(tagRoute(PATH), allowReadsOnly, createSessionGuards(sessions).signedIn);
+  router.use(tagRoute(""), allowReadsOnly, createSessionGuards(sessions).signedIn);
   router.use(redirectToSignIn(`${prefix}/sign-in?next=${encodeURIComponent(`${PATH}/`)}`));
   router.use(requireAccess(administrator), requireMongo(mongo));
   // For the console's own page.
