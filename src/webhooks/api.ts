@@ -14,7 +14,7 @@ export { deleteTestDeliveries } from "./deliveries/delete-test-deliveries.sql.ts
 export { deliverSampleEvent } from "./deliveries/sample-event.sql.ts";
 export { flagPending } from "./deliveries/flag-after-restore.sql.ts";
 export { countWorkers } from "./deliveries/queue-stats.sql.ts";
-export type { DeliveryService, ReplaySelection } from "./deliveries/service.ts";
+export type { ReplaySelection } from "./deliveries/service.ts";
 export type { PingWire } from "./deliveries/ping.sql.ts";
 export {
   type AttemptView,
@@ -26,7 +26,7 @@ export {
 export { DELIVERIES_CHANNEL, startWebhookWorker, type WebhookWorker } from "./dispatcher/dispatcher.ts";
 export { type AlertNotifier, createAlertNotifier } from "./endpoints/alerts.ts";
 export { WebhookEndpoint } from "./endpoints/entity.ts";
-export { type EndpointService, MAX_ENDPOINTS, type PendingPolicy } from "./endpoints/service.ts";
+export { MAX_ENDPOINTS, type PendingPolicy } from "./endpoints/service.ts";
 export type { EndpointView } from "./endpoints/view.ts";
 export { retryPolicies } from "./retry-policy.ts";
 export { unreadableEndpoints } from "./signing/unreadable-secrets.sql.ts";

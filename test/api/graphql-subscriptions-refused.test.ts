@@ -124,6 +124,11 @@ describe("a subscription socket rejects", () => {
       ],
       [`subscription { jobChanged ${dear} }`, "QUERY_TOO_EXPENSIVE"],
       [`subscription { jobChanged(filter: { weight: { eq: null } }) { id } }`, "BAD_USER_INPUT"],
+      ["subscription { jobChanged @skip(if: true) { id } }", "BAD_USER_INPUT"],
+      [
+        "subscription { ...F } fragment F on Subscription { ... @include(if: false) { jobChanged { id } } }",
+        "BAD_USER_INPUT",
+      ],
     ];
     for (const [index, [query, code]] of wrong.entries()) {
       socket.messages.length = 0;
@@ -141,7 +146,7 @@ describe("a subscription socket rejects", () => {
     }
   });
 
-  it("a subscription over its limit, and counts none that the client has completed", async () => {
+  it("a subscription over its limit, even if `complete` follows each immediately", async () => {
     const agent = await app.createOrganization("agent");
     const socket = await openAuthenticatedWebSocket(app, agent.key);
     await withFeedLocked(app, async () => {
@@ -149,18 +154,22 @@ describe("a subscription socket rejects", () => {
         socket.send(subscribeMessage(id));
         socket.send({ type: "complete", id });
       }
-      // The server handles the messages of a socket in order.
-      socket.send({ type: "ping" });
-      await socket.waitForMessage("pong");
+      socket.send(subscribeMessage("one too many"));
+      expect(await refusal(socket)).toMatchObject({
+        id: "one too many",
+        payload: [{ extensions: { code: "RATE_LIMITED" } }],
+      });
     });
+    // Subscriptions completed before they were active have ended and freed their slots.
     await subscribeAndWait(app, agent.key);
     const those = idsFrom(20);
     for (const id of those) socket.send(subscribeMessage(id));
     await waitUntilActive(socket, those);
-    socket.send(subscribeMessage("one too many"));
+    socket.send(subscribeMessage("again too many"));
     await eventually(() =>
       expect(socket.messages.filter(({ type }) => type === "error")).toMatchObject([
-        { id: "one too many", payload: [{ extensions: { code: "RATE_LIMITED" } }] },
+        { id: "one too many" },
+        { id: "again too many", payload: [{ extensions: { code: "RATE_LIMITED" } }] },
       ]),
     );
     await app.createJobs(agent, [{}]);

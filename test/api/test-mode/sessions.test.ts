@@ -331,7 +331,7 @@ describe("a session in test mode", () => {
   it("gets events of test jobs only over a WebSocket", async () => {
     const follow = async (mode: string) => {
       const socket = await openRawWebSocket(app, owner.headers);
-      socket.send({ type: "connection_init", payload: { "X-Waymark-Mode": mode } });
+      socket.send({ type: "connection_init", payload: { "x-waymark-mode": mode } });
       await socket.waitForMessage("connection_ack");
       socket.send({ id: "1", type: "subscribe", payload: { query: JOB_CHANGED } });
       await socket.waitForMessage("ping");

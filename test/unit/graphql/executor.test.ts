@@ -243,6 +243,7 @@ describe("a repeated document returns the same result as the first time", () => 
   });
 
   it.each<[title: string, query: string, variables?: Record<string, unknown>]>([
+    ["the alias __proto__", "{ job { __proto__: id } }"],
     [
       "@include",
       "query ($a: Boolean!) { job { ...F @include(if: $a) } } fragment F on Job { id }",

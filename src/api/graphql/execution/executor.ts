@@ -11,11 +11,13 @@ import {
   type GraphQLSchema,
   type OperationDefinitionNode,
 } from "graphql";
+import { badRequest } from "../../../core/errors.ts";
 import { startSpan, withSpan } from "../../../core/tracing/tracing.ts";
 import { inShare } from "../../context.ts";
 import { currentRequest, currentResponse } from "../context.ts";
 import type { ErrorFormatter } from "./error-formatter.ts";
 import { createCompiler, type CompiledOperation } from "./jit.ts";
+import { isExcluded } from "./operation-plan.ts";
 import { guardOperation, type OperationGuardDeps } from "./operation-guard.ts";
 import { operationSpan } from "./operation-span.ts";
 import { variableErrors } from "./variable-errors.ts";
@@ -78,6 +80,8 @@ export function createGateway(deps: OperationGuardDeps & { errors: ErrorFormatte
     const measured = await guardOperation(deps, { document, operation, variables }, current);
     if (!measured) return { errors: variableErrors(schema, operation, variables) };
     if (operation.operation === OperationTypeNode.SUBSCRIPTION) {
+      if (isExcluded(schema, document, operation, variables))
+        throw badRequest([], "@skip or @include excludes the root field of the subscription");
       current.subscription = { schema, document, operationName, variableValues: variables };
       return { data: {} };
     }

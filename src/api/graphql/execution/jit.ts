@@ -1,6 +1,7 @@
 /**
- * Compiles operations with graphql-jit, where it returns exactly what graphql-js returns. It differs in three points:
+ * Compiles operations with graphql-jit, where it returns exactly what graphql-js returns. It differs in four points:
  * - `@skip` and `@include`: such operations are not compiled.
+ * - The alias `__proto__`, which its results lose: such operations are not compiled.
  * - Variables nested in arguments, where an absent one becomes null: then graphql-js runs the operation.
  * - Variable coercion, which never ends for a recursive input type: compiled operations get coerced variables.
  */
@@ -8,6 +9,7 @@ import {
   GraphQLScalarType,
   GraphQLSchema,
   Kind,
+  print,
   visit,
   type DocumentNode,
   type ExecutionResult,
@@ -47,6 +49,7 @@ export function createCompiler(
   return (document, operation) => {
     const { introspection, fieldCount, hasDirectives } = planOf(schema, document, operation);
     if (introspection.length > 0 || fieldCount > MAX_FIELDS || hasDirectives) return null;
+    if (print(document).includes("__proto__")) return null;
     const nested = nestedVariablesOf(document);
     const compiledQuery = compileQuery(
       compilerSchema,

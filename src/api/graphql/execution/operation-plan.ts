@@ -85,6 +85,23 @@ export function planOf(
   return plan;
 }
 
+/** True if `@skip` or `@include` exclude every root field. */
+export function isExcluded(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  { operation, selectionSet }: OperationDefinitionNode,
+  variables: Record<string, unknown>,
+): boolean {
+  const root = schema.getRootType(operation);
+  invariant(root, "the operation is valid");
+  return collectFields(schema, fragmentsOf(document), variables, root, selectionSet).size === 0;
+}
+
+function fragmentsOf({ definitions }: DocumentNode): Record<string, FragmentDefinitionNode> {
+  const fragments = definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
+  return Object.fromEntries(fragments.map((node) => [node.name.value, node]));
+}
+
 type FieldNodesByName = ReadonlyMap<string, readonly FieldNode[]>;
 
 /** Plans the operation of a document without directives. */
@@ -96,10 +113,9 @@ class Planner {
   #fieldCount = 0;
   readonly #introspection: PlannedField[] = [];
 
-  constructor(schema: GraphQLSchema, { definitions }: DocumentNode) {
+  constructor(schema: GraphQLSchema, document: DocumentNode) {
     this.#schema = schema;
-    const fragments = definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
-    this.#fragments = Object.fromEntries(fragments.map((node) => [node.name.value, node]));
+    this.#fragments = fragmentsOf(document);
   }
 
   plan(root: GraphQLObjectType, { selectionSet }: OperationDefinitionNode) {

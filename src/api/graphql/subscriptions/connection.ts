@@ -35,6 +35,8 @@ export class Connection implements ServerSocket {
   /** Both are null until `connection_init` has been accepted. */
   credential: Credential | null = null;
   principal: AuthenticatedPrincipal | null = null;
+  /** Subscriptions that read the database before they are active, also if the client has completed them meanwhile. */
+  starting = 0;
   /** The code with which the server closed the connection. */
   closeCode: number | null = null;
   readonly #socket: WebSocket;

@@ -29,13 +29,17 @@ export function createProtocol(
     const onClose = makeServer({
       connectionInitWaitTimeout: subscriptionLimits.initTimeoutMs,
       onConnect: ({ connectionParams }) => authenticate(deps, connection, connectionParams),
-      onSubscribe({ subscriptions }, _id, payload) {
-        const count = Object.keys(subscriptions).length;
-        return check(deps, connection, { payload, count }).catch((error: unknown) => [
+      async onSubscribe({ subscriptions }, _id, payload) {
+        connection.starting += 1;
+        const count = Math.max(Object.keys(subscriptions).length, connection.starting);
+        const checked = await check(deps, connection, { payload, count }).catch((error: unknown) => [
           errors.translate(error),
         ]);
+        if (Array.isArray(checked)) connection.starting -= 1;
+        return checked;
       },
-      subscribe: (args) => startSubscription(executionDeps, connection, args),
+      subscribe: (args) =>
+        startSubscription(executionDeps, connection, args).finally(() => (connection.starting -= 1)),
       onOperation(...[{ subscriptions }, id, , , result]) {
         const isStream = typeof result === "object" && Symbol.asyncIterator in result;
         // Otherwise it could not start, or the client has completed it meanwhile.
