@@ -51,6 +51,8 @@ describe("a one-off task", () => {
       scheduler.schedule(onceTask, { n }, at);
       scheduler.schedule(onceTask, { n }, new Date(at.getTime() + n));
     }
+    // A stop waits for what is being written, but not for the first connection.
+    await expect.poll(() => tasks.countDocuments()).toBeGreaterThan(0);
     await scheduler[Symbol.asyncDispose]();
     expect(await tasks.countDocuments()).toBe(100);
     expect(await tasks.distinct("nextRunAt")).toEqual([at]);
