@@ -53,7 +53,10 @@ const behaviours: Record<string, (context: FixtureContext) => unknown> = {
     throw unavailable("The server is overloaded. Try again shortly.", 1);
   },
   away: () => {
-    throw Object.assign(new Error("connect ECONNREFUSED 10.1.2.3:5432"), { code: "ECONNREFUSED" });
+    throw Object.assign(new Error("connect ECONNREFUSED 10.1.2.3:5432"), {
+      code: "ECONNREFUSED",
+      syscall: "connect",
+    });
   },
   slow: ({ database }) => database.query(sql`select pg_sleep(30)`),
   refusedSql: ({ database }) => database.query(raw(`select '${SECRET}'::int`)),
