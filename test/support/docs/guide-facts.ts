@@ -195,7 +195,7 @@ const guide = factsOf("docs/guide/", {
       duration(SECOND_MS),
       count(defaultRateLimits.batch.perSecond * MAX_BATCH_ITEMS),
     ],
-    "Limits of single operations > Send a test event": [count("webhooks/deliveries/service#MAX_TEST_EVENTS")],
+    "Limits of single operations > Send a test event": [count("webhooks/deliveries/service#MAX_PINGS")],
     "Limits of single operations > Create a webhook endpoint, or change its URL": [
       count("webhooks/service#MAX_URL_CHECKS"),
     ],
