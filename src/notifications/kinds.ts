@@ -1,4 +1,4 @@
-/** The kinds of notifications, and the roles that can choose them. */
+/** The kinds of notifications, the roles that can choose them, and the hours at which they are sent. */
 import { scopesOf } from "../accounts/api.ts";
 import { type UserRole, userRoles } from "../organizations/api.ts";
 
@@ -20,3 +20,6 @@ export const DELIVERY_ROLES: readonly UserRole[] = userRoles.filter((role) =>
 
 /** Sent by e-mail to owners who have chosen nothing. */
 export const OWNER_DEFAULTS: readonly NotificationKind[] = ["endpoint_failing", "key_expiring"];
+
+/** Late jobs and the digest are sent at 8:00 in the organisation's time zone; after an outage, until noon. */
+export const MORNING = { fromHour: 8, untilHour: 12 } as const;

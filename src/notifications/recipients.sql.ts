@@ -4,7 +4,7 @@ import { raw, sql, type Sql } from "../core/postgres/sql.ts";
 import { toIsoTime } from "../core/time.ts";
 import type { OrganizationType } from "../core/principal.ts";
 import type { UserRole } from "../organizations/api.ts";
-import { type NotificationKind, notificationKinds, OWNER_DEFAULTS, rolesByKind } from "./kinds.ts";
+import { MORNING, type NotificationKind, notificationKinds, OWNER_DEFAULTS, rolesByKind } from "./kinds.ts";
 
 /** The kind is a column or a value. `usr`, `org` and the optional `settings` are joined. */
 const byMail = (kind: Sql): Sql => sql`${kind} = any(coalesce(settings.mail,
@@ -62,10 +62,6 @@ export interface DueMorning {
   readonly day: string;
 }
 
-/** After an outage the notification still comes until noon, and then no more. */
-const FROM_HOUR = 8;
-const UNTIL_HOUR = 12;
-
 /** Returns the organisations where it is morning and a user still waits for the day's notification. */
 export async function dueMornings(on: Queryable, nowMs: number): Promise<DueMorning[]> {
   const kind = raw("kind.name");
@@ -75,7 +71,7 @@ export async function dueMornings(on: Queryable, nowMs: number): Promise<DueMorn
     from ${USERS} cross join unnest(array['late_jobs', 'weekly_digest']) kind (name)
       cross join lateral (select ${new Date(nowMs)}::timestamptz at time zone org.time_zone as time) local
     where settings.user_id is not null and (${byMail(kind)} or ${byWebhook(kind)}) and ${isAllowed(kind)}
-      and extract(hour from local.time) >= ${FROM_HOUR}::int and extract(hour from local.time) < ${UNTIL_HOUR}::int
+      and extract(hour from local.time) >= ${MORNING.fromHour}::int and extract(hour from local.time) < ${MORNING.untilHour}::int
       and (kind.name = 'late_jobs' or extract(isodow from local.time) = 1)
       and not exists (select from notification
         where user_id = usr.id and notification.kind = kind.name and key = local.time::date::text)`);

@@ -2,10 +2,16 @@
 import { z } from "zod";
 import { decodeCursor, encodeCursor, type ListCursor } from "../core/cursor.ts";
 import type { Queryable } from "../core/postgres/database.ts";
-import { timestampOf, fromTypedId, toTypedId } from "../core/ids.ts";
+import { fromTypedId, toTypedId } from "../core/ids.ts";
 import type { Page, PageRequest } from "../core/postgres/list-page.ts";
 import { join, raw, sql, type Sql } from "../core/postgres/sql.ts";
-import type { RequestLogEntryView, requestOutcomes } from "./view.ts";
+import {
+  type RequestLogEntryView,
+  type RequestLogRow,
+  type requestOutcomes,
+  toEntryView,
+  toViewWithoutJobs,
+} from "./view.ts";
 
 export interface RequestLogFilter {
   /** The `request_id` of the response. */
@@ -34,11 +40,6 @@ export interface RequestLogReader {
   readonly organizationId: string | null;
   /** Without `jobs:read` the reader sees no bodies and no Marking Numbers, which paths contain. */
   readonly scopes: readonly string[];
-}
-
-/** As in the database: uuids, and milliseconds not rounded. */
-interface RequestLogRow extends Omit<RequestLogEntryView, "requestId" | "at"> {
-  readonly id: string;
 }
 
 const CURSOR = "requests";
@@ -133,18 +134,3 @@ const outcomeConditions: Readonly<Record<(typeof requestOutcomes)[number], Sql>>
   refused: raw("status >= 400 and status < 500"),
   failed: raw("status >= 400 and status >= 500"),
 };
-
-function toEntryView({ id, keyId, durationMs, ...row }: RequestLogRow): RequestLogEntryView {
-  return {
-    ...row,
-    requestId: toTypedId("req", id),
-    at: timestampOf(id),
-    keyId: toTypedId("key", keyId),
-    durationMs: Math.round(durationMs * 100) / 100,
-  };
-}
-
-function toViewWithoutJobs(row: RequestLogRow): RequestLogEntryView {
-  const path = row.path.replace(/^(\/v1\/(?:test\/)?jobs\/by-marking\/)[^/]+/, "$1***");
-  return { ...toEntryView(row), path, requestBody: null, responseBody: null };
-}

@@ -1,5 +1,6 @@
 /** A request in the log, as its organisation sees it. */
 import { z } from "zod";
+import { timestampOf, toTypedId } from "../core/ids.ts";
 import { dateTime, idSchema, requestIdSchema, text } from "../operations/schemas.ts";
 
 /** 2xx or 3xx, 4xx, and 5xx. */
@@ -59,3 +60,24 @@ export const requestLogEntry = z
   .meta({ id: "RequestLogEntry", description: "A request made with an API key of the organization." });
 
 export type RequestLogEntryView = z.output<typeof requestLogEntry>;
+
+/** As in the database: uuids, and milliseconds not rounded. */
+export interface RequestLogRow extends Omit<RequestLogEntryView, "requestId" | "at"> {
+  readonly id: string;
+}
+
+export function toEntryView({ id, keyId, durationMs, ...row }: RequestLogRow): RequestLogEntryView {
+  return {
+    ...row,
+    requestId: toTypedId("req", id),
+    at: timestampOf(id),
+    keyId: toTypedId("key", keyId),
+    durationMs: Math.round(durationMs * 100) / 100,
+  };
+}
+
+/** Without bodies and Marking Numbers. */
+export function toViewWithoutJobs(row: RequestLogRow): RequestLogEntryView {
+  const path = row.path.replace(/^(\/v1\/(?:test\/)?jobs\/by-marking\/)[^/]+/, "$1***");
+  return { ...toEntryView(row), path, requestBody: null, responseBody: null };
+}
