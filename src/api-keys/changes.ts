@@ -73,19 +73,23 @@ export function changeKeys<T>(
   change: (keys: KeyChanges) => Promise<T>,
 ): Promise<T> {
   return deps.database.transactionalIn(deps.tx, async (em, tx) => {
-    await lockAccess(em);
-    return await change(new KeyChanges(deps, tx));
+    const accessRevision = await lockAccess(em);
+    return await change(new KeyChanges(deps, tx, accessRevision));
   });
 }
 
-/** Locks keys and organisations until the transaction ends. Every process then reads the keys again. */
-async function lockAccess(em: EntityManager): Promise<void> {
+/**
+ * Locks keys and organisations until the transaction ends. Every process then reads the keys again. Returns the new revision, which
+ * each changed key gets: during an upgrade, processes of the former version read only keys with a new one.
+ */
+async function lockAccess(em: EntityManager): Promise<number> {
   const access = await em.findOneOrFail(
     AccessRevision,
     { id: true },
     { lockMode: LockMode.PESSIMISTIC_WRITE },
   );
   access.revision += 1;
+  return access.revision;
 }
 
 /** Without `by`, here and below, a change is not recorded. */
@@ -93,11 +97,13 @@ export class KeyChanges {
   readonly tx: Transaction;
   readonly em: EntityManager;
   readonly #deps: KeyDeps;
+  readonly #accessRevision: number;
 
-  constructor(deps: KeyDeps, tx: Transaction) {
+  constructor(deps: KeyDeps, tx: Transaction, accessRevision: number) {
     this.tx = tx;
     this.em = tx.em();
     this.#deps = deps;
+    this.#accessRevision = accessRevision;
   }
 
   /** Throws BadRequestException for an invalid CIDR range or expiry. */
@@ -136,6 +142,7 @@ export class KeyChanges {
     });
     const graceEnd = new Date(this.#deps.clock.now() + graceHours * HOUR_MS);
     if (!old.expiresAt || old.expiresAt > graceEnd) old.expiresAt = graceEnd;
+    old.accessRevision = this.#accessRevision;
     await this.#record("key.rotated", issued.key, by, { replaces: old.prefix, grace_hours: graceHours });
     return issued;
   }
@@ -144,6 +151,7 @@ export class KeyChanges {
   async revoke(keys: readonly ApiKey[], by?: KeyAuthor): Promise<readonly ApiKey[]> {
     for (const key of keys.filter(({ revokedAt }) => !revokedAt)) {
       key.revokedAt = new Date(this.#deps.clock.now());
+      key.accessRevision = this.#accessRevision;
       await this.#record("key.revoked", key, by);
     }
     return keys;
@@ -238,11 +246,13 @@ export async function lockOrganization(
   id: string,
 ): Promise<readonly [Organization, ...Organization[]]> {
   const em = tx.em();
-  await lockAccess(em);
+  const accessRevision = await lockAccess(em);
   const lock = { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true } as const;
   const live = await em.findOne(Organization, { id, liveOrganization: null }, lock);
   if (!live) throw new AppError("NotFoundException", "No such organisation");
-  return [live, ...(await em.find(Organization, { liveOrganization: id }, { refresh: true }))];
+  const tests = await em.find(Organization, { liveOrganization: id }, { refresh: true });
+  await em.nativeUpdate(ApiKey, { organization: { $in: [live, ...tests] } }, { accessRevision });
+  return [live, ...tests];
 }
 
 /**

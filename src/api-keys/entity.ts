@@ -39,7 +39,7 @@ export const ApiKey = defineEntity({
     lastUsedAt: p.datetime(3).nullable(),
     /** The id of the first key of a chain of rotations, whose token buckets the key uses. Null: its own. */
     rateBucket: p.uuid().nullable(),
-    /** No longer used. */
+    /** The access revision of the last change of the key or its organisation, for the former version. */
     accessRevision: p.integer().default(0),
   },
   indexes: [

@@ -9,7 +9,7 @@ import { entities } from "../../../src/app/entities.ts";
 import { OrganizationService } from "../../../src/organizations/service.ts";
 import type { AppError } from "../../../src/core/errors.ts";
 import { openDatabase, type Database, type Queryable } from "../../../src/core/postgres/database.ts";
-import type { Sql } from "../../../src/core/postgres/sql.ts";
+import { sql, type Sql } from "../../../src/core/postgres/sql.ts";
 import { createFakeClock, SECOND_MS } from "../../support/fake-clock.ts";
 import { createTestDatabase } from "../../support/database/test-database.ts";
 import { endSharedApps } from "../../support/app/shared-app.ts";
@@ -165,6 +165,21 @@ it("an unknown key costs a network a token, of which it has 100 and gets 20 a se
   await expect(verifier.verify(generateKey().text, "2001:db8:0:8::1")).rejects.toMatchObject({
     code: "UnauthorizedException",
   });
+});
+
+it("a changed key has the newest access revision, by which processes of the former version drop it", async () => {
+  const changes = [
+    ({ id }: Partner) => keys.revoke(id),
+    ({ id }: Partner) => keys.rotate(id, 0, "test"),
+    ({ organizationId }: Partner) => suspend(database, organizationId),
+  ];
+  for (const change of changes) {
+    const partner = await createKey();
+    await change(partner);
+    const rows = await database.query(sql`
+      select from api_key join access_revision on revision = access_revision where api_key.id = ${partner.id}::uuid`);
+    expect(rows).toHaveLength(1);
+  }
 });
 
 it("a change makes the process read the other keys again, once", async () => {
