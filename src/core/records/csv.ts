@@ -59,7 +59,7 @@ function parseRecord(
   isLast: boolean,
   { delimiter, unquoted }: Format,
 ): RecordMatch<CsvRecord> | null {
-  const cells: CsvCell[] = [];
+  const cells: { content: string; isQuoted: boolean }[] = [];
   let position = from;
   for (;;) {
     const isQuoted = text[position] === '"';
@@ -77,16 +77,20 @@ function parseRecord(
       return skipLine(text, from, isLast, error);
     }
     const [cell, content = cell] = match;
-    cells.push({ text: decodeUtf8(content.replaceAll('""', '"')), isQuoted });
+    cells.push({ content, isQuoted });
     if (next !== delimiter) break;
     position += 1;
   }
   const end = endOfLine(text, position, isLast);
   if (end === null) return null;
   // Spreadsheets often append rows that contain only commas.
-  const isBlank = cells.every((cell) => cell.text === "" && !cell.isQuoted);
+  const isBlank = cells.every(({ content, isQuoted }) => content === "" && !isQuoted);
   const lines = text.slice(from, end).match(LINE_END)?.length ?? 0;
-  return { content: isBlank ? null : { cells }, end, lines };
+  return { content: isBlank ? null : { cells: cells.map(toCell) }, end, lines };
+}
+
+function toCell({ content, isQuoted }: { content: string; isQuoted: boolean }): CsvCell {
+  return { text: decodeUtf8(content.replaceAll('""', '"')), isQuoted };
 }
 
 /** Skips only the record's first line: the lines that an unclosed quote seems to span may be valid records. */
