@@ -151,7 +151,8 @@ export function readQuery(
   const parameters = new Map<string, string>();
   const problems: Problem[] = [];
   const unknown = new Set<string>();
-  for (const [name, value] of new URLSearchParams(queryStart === -1 ? "" : url.slice(queryStart))) {
+  const query = queryStart === -1 ? "" : url.slice(queryStart).replaceAll(BROKEN_ESCAPE, "%EF%BF%BD");
+  for (const [name, value] of new URLSearchParams(query)) {
     if (!known.has(name)) {
       if (name !== "") unknown.add(name);
       continue;
@@ -164,10 +165,12 @@ export function readQuery(
   return { parameters, problems, unknown: [...unknown] };
 }
 
+/** A percent sign that escapes nothing. URLSearchParams would take it as text. */
+const BROKEN_ESCAPE = /%(?![\da-f]{2})/gi;
 const inQuery = problemIn("query");
 
 function queryProblem(name: string, value: string, isRepeated: boolean): Problem | null {
-  // In place of bytes that are not UTF-8.
+  // In place of a broken escape, and of bytes that are not UTF-8.
   if (value.includes("\uFFFD")) return inQuery(name, "malformed", "is not valid percent-encoded UTF-8");
   if (isRepeated) return inQuery(name, "repeated", "must be given once");
   if (value === "") return inQuery(name, "empty", "must not be empty; leave the parameter out instead");
