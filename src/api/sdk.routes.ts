@@ -13,7 +13,6 @@ export interface SdkSettings {
   pageUrl: (path: string) => string;
 }
 
-/** Returns the routes of the files built in `folder`. */
 export function sdkRoutes({ publicUrl, pageUrl }: SdkSettings, folder: URL = builtFolder("sdk")): Router {
   const sdkPath = `${pathPrefix(publicUrl)}/sdk`;
 

@@ -62,7 +62,6 @@ export async function testOrganizationOf(
   return created.find((each) => each.type === type) as Organization;
 }
 
-/** Returns the name of the test organisation of `type`. */
 export function testNameOf(live: Pick<Organization, "name" | "type">, type: OrganizationType): string {
   return live.type === type ? live.name : `Test ${type} of ${live.name}`;
 }

@@ -37,7 +37,6 @@ export function keyedMutation(field: string, args: object): KeyedRequest | null 
   return keyedRequest(key, { organizationId, route, requestId, parts: ["/graphql", args] });
 }
 
-/** Sets the headers of the response, and returns its data. */
 export function unwrapResponse({ data, headers = {} }: StoredResponse): unknown {
   for (const [name, value] of Object.entries(headers)) currentResponse().setHeader(name, value);
   return data;

@@ -69,7 +69,6 @@ export interface ItemFailure {
 /** A validated item: the change to apply, or why it failed. */
 export type CheckedItem<Change> = { markingNumber: string } & ({ change: Change } | { failure: ItemFailure });
 
-/** The problems of one value of a body. */
 export function bodyProblems(schema: z.ZodType, value: unknown, field: string): Problem[] {
   const { error } = schema.safeParse(value);
   return error ? toProblems(error, "body", field) : [];
