@@ -34,7 +34,7 @@ export { raiseVersionFloor } from "./version.sql.ts";
 export { visibleTo } from "./visibility.sql.ts";
 export { createTestJobs, deleteTestJobs, reassignTestJob } from "./test-jobs.ts";
 export { type JobWire, toJobWire } from "./wire.ts";
-export { findJob } from "./list/find.sql.ts";
+export { findJob, findJobsById, findOrganizationsById } from "./list/find.sql.ts";
 export { filterLimits, validateFilter } from "./list/filter-validation.ts";
 export { jobCursor, type JobOrder, orderName, readJobCursor } from "./list/cursor.ts";
 export { filterToSql, type JobFilterTree, lateSql } from "./list/filter.sql.ts";

@@ -9,7 +9,7 @@ import { jobsToday, type JobsToday } from "./counters/today.sql.ts";
 import { reschedulePatch } from "./due.ts";
 import type { JobReferenceData } from "./reference-data.ts";
 import type { JobRow } from "./row.sql.ts";
-import { findJob, findJobsById, findJobsByMarkingNumber, findOrganizationsById } from "./list/find.sql.ts";
+import { findJob, findJobsByMarkingNumber } from "./list/find.sql.ts";
 import { findListedNumbers } from "./list/search.sql.ts";
 import { listJobs, type JobListPage, type JobListQuery } from "./list/list.sql.ts";
 import {
@@ -93,16 +93,6 @@ export class JobService {
     reader: Queryable = this.#deps.database,
   ) {
     return findJobsByMarkingNumber(reader, principal, markingNumbers);
-  }
-
-  /** The same by id (UUIDs). */
-  findByIds(principal: Principal, ids: readonly string[], reader: Queryable) {
-    return findJobsById(reader, principal, ids);
-  }
-
-  /** The organisations (UUIDs) that the principal can see: its own and those it shares a job with; null for others. */
-  findOrganizations(principal: Principal, ids: readonly string[], reader: Queryable) {
-    return findOrganizationsById(reader, principal, ids);
   }
 
   /** At most four queries of one partner run at a time, and eight in all: each may read all of its jobs. Others wait. */

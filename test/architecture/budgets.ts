@@ -3,19 +3,19 @@
  * miss them. Lower it when a folder shrinks.
  */
 export const budgets: Readonly<Record<string, number>> = {
-  "src/accounts": 4_980,
-  "src/api": 3_870,
+  "src/accounts": 5_020,
+  "src/api": 3_880,
   "src/api/graphql": 4_430,
   "src/api-keys": 1_590,
   "src/app": 930,
   "src/audit": 200,
   "src/cli": 1_330,
   "src/config": 460,
-  "src/core": 4_380,
+  "src/core": 4_340,
   "src/dev": 1_220,
   "src/events": 1_340,
   "src/idempotency": 310,
-  "src/jobs": 5_450,
+  "src/jobs": 5_440,
   "src/mail": 760,
   "src/notifications": 730,
   "src/operations": 720,

@@ -1,8 +1,8 @@
 /** Reads the discovery documents of identity providers, and keeps them for ten minutes with the keys that sign ID tokens. */
 import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from "jose";
+import { Agent, request } from "undici";
 import { z } from "zod";
 import { AddressGuard } from "../../core/http-client/address-guard.ts";
-import { createGuardedFetch, type FetchOptions } from "../../core/http-client/guarded-fetch.ts";
 import { MINUTE_MS } from "../../core/time.ts";
 
 const CACHE_MS = 10 * MINUTE_MS;
@@ -74,4 +74,39 @@ export class Discovery implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#http[Symbol.asyncDispose]();
   }
+}
+
+const CONNECT_MS = 5_000;
+const TOTAL_MS = 10_000;
+const MAX_BYTES = 256 * 1024;
+
+interface FetchOptions {
+  readonly method?: "GET" | "POST";
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+interface GuardedFetch extends AsyncDisposable {
+  /** Follows no redirect and decompresses nothing. Rejects after 10 s, above 256 KiB, and for a blocked URL or IP address. */
+  fetch(url: string, options?: FetchOptions): Promise<Response>;
+}
+
+/** Fetches small documents from servers that a user names, through the address guard. */
+export function createGuardedFetch(guard: AddressGuard): GuardedFetch {
+  const dispatcher = new Agent({
+    connect: guard.connector(CONNECT_MS, undefined),
+    maxResponseSize: MAX_BYTES,
+    connections: 8,
+  });
+  return {
+    async fetch(url, options = {}) {
+      const problem = guard.urlProblem(new URL(url));
+      if (problem) throw new Error(`${url} ${problem.message}`);
+      const signal = AbortSignal.timeout(TOTAL_MS);
+      const { statusCode, body } = await request(url, { ...options, dispatcher, signal });
+      const text = await body.text();
+      return new Response(statusCode === 204 || statusCode === 304 ? null : text, { status: statusCode });
+    },
+    [Symbol.asyncDispose]: () => dispatcher.destroy(),
+  };
 }

@@ -9,7 +9,7 @@ import {
 import { keysByIds, toApiKeyView } from "../../api-keys/api.ts";
 import { listAuditEntries } from "../../audit/api.ts";
 import { findEventsById, type HistoryPage, type HistoryRequest, readHistories } from "../../events/api.ts";
-import type { JobStatusCode } from "../../jobs/api.ts";
+import { findJobsById, findOrganizationsById, type JobStatusCode } from "../../jobs/api.ts";
 import { organizationsByIds } from "../../organizations/api.ts";
 import { activitiesOf, numbersOf } from "../../partners/api.ts";
 import { toTypedId, type IdPrefix } from "../../core/ids.ts";
@@ -49,12 +49,10 @@ type Load<Value> = (source: Source, ids: readonly string[]) => Promise<readonly 
  * check the access first: `node` for every type, other fields by their parent.
  */
 const loads = {
-  jobs: async ({ services, principal, database }, ids) =>
-    (await services.jobs.findByIds(principal, ids, database)).map((row) => row && toJobNode(row)),
-  organizations: async ({ services, principal, database }, ids) =>
-    (await services.jobs.findOrganizations(principal, ids, database)).map(
-      (row) => row && toOrganizationNode(row),
-    ),
+  jobs: async ({ principal, database }, ids) =>
+    (await findJobsById(database, principal, ids)).map((row) => row && toJobNode(row)),
+  organizations: async ({ principal, database }, ids) =>
+    (await findOrganizationsById(database, principal, ids)).map((row) => row && toOrganizationNode(row)),
   events: async ({ principal, database }, ids) =>
     (await findEventsById(database, principal, ids)).map((row) => row && toJobEventNode(row, principal)),
   apiKeys: async ({ principal, database }, ids) =>

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { AddressGuard } from "../../../src/core/http-client/address-guard.ts";
-import { createGuardedFetch } from "../../../src/core/http-client/guarded-fetch.ts";
+import { createGuardedFetch } from "../../../src/accounts/sso/discovery.ts";
 
 let port: number;
 /** The paths of the requests that arrived. */
