@@ -1,7 +1,7 @@
 /** Writes the changes to an endpoint that follow from attempts: failing, recovered, paused, circuit opened, disabled. */
 import type { Database } from "../../core/postgres/database.ts";
 import { sql, type Sql } from "../../core/postgres/sql.ts";
-import { type AlertNotifier, type EndpointAlert, isAlertDue } from "../endpoints/alerts.ts";
+import type { AlertNotifier, EndpointAlert } from "../endpoints/alerts.ts";
 import type { EndpointStateChange } from "./retry-or-disable.ts";
 
 /** Writes the changes, by endpoint id, and sends due alerts in the same transaction. */
@@ -19,6 +19,10 @@ export async function applyStateChanges(
         if (alert.kind !== null) await alertNotifier(tx, alert);
     });
 }
+
+/** Limits alerts to one per period of failure and one per day. */
+const isAlertDue = sql`(last_alert_at is null or (
+  last_alert_at < clock_timestamp() - interval '1 day' and last_alert_at < coalesce(failing_since, clock_timestamp())))`;
 
 function stateChangeSql(changes: ReadonlyMap<string, EndpointStateChange>): Sql {
   const input = Array.from(changes, ([id, change]) => ({

@@ -1,7 +1,6 @@
 /** Notifications to the users of an organisation when one of its endpoints keeps failing or was disabled. */
 import type { NotificationMessage, Notify } from "../../notifications/api.ts";
 import type { Logger } from "../../core/logger.ts";
-import { sql } from "../../core/postgres/sql.ts";
 import type { Transaction } from "../../core/postgres/transaction.ts";
 import { newUuid, toTypedId } from "../../core/ids.ts";
 import type { DisabledReason } from "./entity.ts";
@@ -19,10 +18,6 @@ export interface EndpointAlert {
 }
 
 export type AlertNotifier = (tx: Transaction, alert: EndpointAlert) => Promise<void>;
-
-/** Limits alerts to one per period of failure and one per day. */
-export const isAlertDue = sql`(last_alert_at is null or (
-  last_alert_at < clock_timestamp() - interval '1 day' and last_alert_at < coalesce(failing_since, clock_timestamp())))`;
 
 export interface AlertDeps {
   notify: Notify;
