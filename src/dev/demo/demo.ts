@@ -56,9 +56,7 @@ const BATCH_SIZE = 2_000;
  */
 export async function ensureDemo(services: DemoServices): Promise<Demo | null> {
   await services.database.transaction(async (tx) => {
-    // Waits while another process creates the demo, which can take longer than `lock_timeout`.
-    await tx.query(sql`
-      select pg_advisory_xact_lock(hashtext('waymark.demo')) from set_config('lock_timeout', '0', true)`);
+    await lockDemo(tx);
     const [row] = await tx.query<{ empty: boolean }>(
       sql`select not exists (select from organization) as empty`,
     );
@@ -69,6 +67,12 @@ export async function ensureDemo(services: DemoServices): Promise<Demo | null> {
   if (!agent || !contractor) return null;
   const ids = { agent: agent.id, contractor: contractor.id, operator: null };
   return { ...(await ensureKeys(services, ids)), logins: await ensureLogins(services, ids) };
+}
+
+/** Waits while another process creates the demo, which can take longer than `lock_timeout`. Holds the lock until `tx` ends. */
+async function lockDemo(tx: Queryable): Promise<void> {
+  await tx.query(sql`
+    select pg_advisory_xact_lock(hashtext('waymark.demo')) from set_config('lock_timeout', '0', true)`);
 }
 
 async function insertDemo(tx: Queryable): Promise<void> {
@@ -127,6 +131,7 @@ async function ensureLogins(
   const users = new UserService({ database, hasher: createPasswordHasher(() => undefined) });
   const file = join(dataDir, "demo-logins.json");
   return await database.transaction(async (tx) => {
+    await lockDemo(tx);
     const stored = await readEntries(file, demoLogin);
     const loginOf = async (name: DemoRole): Promise<DemoLogin> => {
       const email = `${name}@waymark.example`;
