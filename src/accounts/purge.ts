@@ -10,8 +10,9 @@ import { SESSION_IDLE_MS, UserSession, UserVerification } from "./sessions/entit
 const UNDECIDED_DAYS = 90;
 
 /**
- * Deletes expired and idle sessions by PostgreSQL's clock, used and expired links, decided account requests after `retentionDays`, and undecided ones after 90 days. Keeps expired
- * registration links of approved requests: a new request with the e-mail address gets another link.
+ * Deletes expired and idle sessions by PostgreSQL's clock, used and expired links, decided account requests after
+ * `retentionDays`, and undecided ones after 90 days. Keeps expired registration links of approved requests: a new request with
+ * the e-mail address gets another link.
  */
 export async function purgeAccountData(
   database: Database,

@@ -112,9 +112,9 @@ export class InvitationService {
 }
 
 /**
- * Invites an operator without a mail. Returns the page for choosing a name and a password, which works once and can't be read again later. Inviting the same
- * e-mail address again returns a new link and invalidates the previous one. Throws BadRequestException for an invalid e-mail
- * address, ConflictException if it has an account.
+ * Invites an operator without a mail. Returns the page for choosing a name and a password, which works once and can't be read
+ * again later. Inviting the same e-mail address again returns a new link and invalidates the previous one. Throws
+ * BadRequestException for an invalid e-mail address, ConflictException if it has an account.
  */
 export async function inviteOperator(
   deps: Pick<AccountContext, "database" | "clock" | "pageUrl">,
