@@ -1,7 +1,7 @@
 /** Classifies errors of PostgreSQL and its connections, and translates them for callers. */
 import { AppError, unavailable } from "../errors.ts";
 
-/** Node's system calls of a connection that could not be opened or was lost. */
+/** Node's system calls of a connection that could not be opened or was lost. A TLS handshake has only a code. */
 const CONNECTION_CALLS = new Set(["connect", "getaddrinfo", "read", "write"]);
 /**
  * SQLSTATEs, in order: shut down by an administrator, crash, starting up, database dropped, idle session timeout, too many
@@ -21,14 +21,13 @@ const UNAVAILABLE_MESSAGES =
 /** True if the connection failed rather than the statement, so that the connection must not be reused. */
 export function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
+  // Of a host with several IP addresses. It has the code of its first error, and no system call.
+  if (error instanceof AggregateError) return error.errors.some(isConnectionError);
   const code = errorCode(error);
-  if (code === undefined)
-    return error instanceof AggregateError
-      ? error.errors.some(isConnectionError)
-      : UNAVAILABLE_MESSAGES.test(error.message);
+  if (code === undefined) return UNAVAILABLE_MESSAGES.test(error.message);
   const { syscall } = error as NodeJS.ErrnoException;
   if (syscall !== undefined) return CONNECTION_CALLS.has(syscall);
-  return UNAVAILABLE_STATES.has(code) || UNAVAILABLE_CLASSES.has(stateClass(error));
+  return code === "ECONNRESET" || UNAVAILABLE_STATES.has(code) || UNAVAILABLE_CLASSES.has(stateClass(error));
 }
 
 /** True if PostgreSQL cancelled the statement, because of its timeout or at our request. */

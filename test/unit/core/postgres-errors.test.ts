@@ -1,4 +1,7 @@
 /** Classification of PostgreSQL's errors: a 503 if a retry may succeed, otherwise a 500. */
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { toUnavailable, isConnectionError } from "../../../src/core/postgres/errors.ts";
 import { AppError } from "../../../src/core/errors.ts";
@@ -44,12 +47,30 @@ describe("toUnavailable returns a 503 with Retry-After and without the cause's m
     ["write", "EPIPE"],
   ])("%s of the connection: %s", (syscall, code) => expectUnavailable(failure(code, { syscall })));
 
-  it("a host with several IP addresses, none of which answers", () =>
-    expectUnavailable(
-      new AggregateError(
-        ["ECONNREFUSED", "ENETUNREACH"].map((code) => failure(code, { syscall: "connect" })),
-      ),
-    ));
+  it("a host with several IP addresses, none of which answers", async () => {
+    const addresses = [
+      { address: "127.0.0.1", family: 4 },
+      { address: "::1", family: 6 },
+    ];
+    // Port 1 is reserved, so nothing listens on it.
+    const socket = connect({
+      host: "db.example",
+      port: 1,
+      lookup: (_host, _options, done) => done(null, addresses),
+    });
+    const [error] = await once(socket, "error");
+    expect(error).toBeInstanceOf(AggregateError);
+    expectUnavailable(error);
+  });
+
+  it("a connection that is lost before TLS is set up", async () => {
+    await using server = createServer((socket) => socket.resume().end());
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const [error] = await once(connectTls({ host: "127.0.0.1", port }), "error");
+    expectUnavailable(error);
+  });
 
   it.each(["Connection terminated unexpectedly", "timeout exceeded when trying to connect"])(
     "%s, an error without a code",
