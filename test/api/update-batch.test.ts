@@ -137,6 +137,21 @@ describe("a batch with an expected version, or for all jobs or none", () => {
     expect(expectData(await getJob(app, agent, one)).version).toBe(1);
   });
 
+  it("with on_error=stop_all an item that only later ones change does not name an earlier one", async () => {
+    const one = await app.createJob(agent);
+    const jobs = [
+      { marking_number: one, if_version: 7, weight: 5 },
+      { marking_number: one, weight: 6 },
+    ];
+    const body = JSON.stringify({ jobs });
+    const path = "/v1/jobs/batch?on_error=stop_all";
+    const { results } = expectData(await app.call(path, { key: agent.key, method: "PATCH", body }));
+    expect(results).toMatchObject([
+      { current_version: 1, error: "The job is at version 1, not at the expected one" },
+      { error: "Not applied, because another item failed" },
+    ]);
+  });
+
   it("if_version in a PATCH of one job returns 400 and names If-Match, with the other problems", async () => {
     const one = await app.createJob(agent);
     const valid = await patchJob(app, agent, one, { weight: 2, if_version: 1 });

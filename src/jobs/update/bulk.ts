@@ -100,9 +100,11 @@ function toItemResult(markingNumber: string, applied: BulkOutcome): ItemResult {
 function toUndone(result: ItemResult, results: readonly ItemResult[]): ItemResult {
   const { markingNumber } = result;
   if (result.outcome !== "failed") return { markingNumber, outcome: "not_applied" };
+  const { currentVersion = 0 } = result.failure;
   const sameJob = results.filter((other) => other.markingNumber === markingNumber);
   const undone = sameJob.find(({ outcome }) => outcome === "updated");
-  if (undone?.outcome !== "updated" || result.failure.currentVersion === undefined) return result;
+  // A lower version is that of the job: only later items change it.
+  if (undone?.outcome !== "updated" || currentVersion < undone.job.version) return result;
   // The version before. The first change after a restore skips some, which do not exist.
   const version = undone.job.version - 1;
   return { ...result, failure: versionMismatch(version, "and an earlier item of this request changes it") };
