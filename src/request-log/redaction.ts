@@ -2,12 +2,9 @@
 
 export const MAX_LOGGED_BODY_BYTES = 4_096;
 const MAX_DEPTH = 16;
-/** More members of a list or object would not fit. */
-const MAX_MEMBERS = 500;
 const MASK = "***";
 
-const encoder = new TextEncoder();
-const encodedBytes = new Uint8Array(MAX_LOGGED_BODY_BYTES);
+const encodedBytes = Buffer.alloc(MAX_LOGGED_BODY_BYTES);
 
 /**
  * Fields whose values stay readable, normalised to lower case without `_`, so that REST and GraphQL names match. All other
@@ -36,9 +33,10 @@ function normalizeFieldName(name: string): string {
 /** Returns `value` as redacted JSON, at most MAX_LOGGED_BODY_BYTES; null for undefined and null. */
 export function redactJson(value: unknown): string | null {
   if (value === undefined || value === null) return null;
-  const text = JSON.stringify(redact(value, "", 0));
-  // `encodeInto` splits no character.
-  return text.slice(0, encoder.encodeInto(text, encodedBytes).read);
+  // More values would not fit, as each takes two characters or more.
+  const text = JSON.stringify(redact(value, "", 0, { values: MAX_LOGGED_BODY_BYTES / 2 }));
+  // `write` splits no character. A slice of the text would keep all of it in memory.
+  return encodedBytes.toString("utf8", 0, encodedBytes.write(text));
 }
 
 const MAX_NAMES = 20;
@@ -50,13 +48,15 @@ export function redactNames(names: readonly string[]): string[] {
   return names.slice(0, MAX_NAMES).map((name) => (WORD.test(name) ? name : MASK));
 }
 
-/** Items of a list are redacted by its name. */
-function redact(value: unknown, name: string, depth: number): unknown {
+/** Items of a list are redacted by its name. `budget`: the values left for the whole body, to bound the cost. */
+function redact(value: unknown, name: string, depth: number, budget: { values: number }): unknown {
+  budget.values -= 1;
   if (typeof value !== "object" || value === null) return redactScalar(value, name);
   if (depth >= MAX_DEPTH) return MASK;
-  if (Array.isArray(value)) return value.slice(0, MAX_MEMBERS).map((item) => redact(item, name, depth + 1));
-  const members = Object.entries(value).slice(0, MAX_MEMBERS);
-  return Object.fromEntries(members.map(([key, member]) => [key, redact(member, key, depth + 1)]));
+  const most = Math.max(budget.values, 0);
+  if (Array.isArray(value)) return value.slice(0, most).map((item) => redact(item, name, depth + 1, budget));
+  const members = Object.entries(value).slice(0, most);
+  return Object.fromEntries(members.map(([key, member]) => [key, redact(member, key, depth + 1, budget)]));
 }
 
 function redactScalar(value: unknown, name: string): unknown {

@@ -98,6 +98,14 @@ describe("redactJson", () => {
     expect(long).toHaveLength(MAX_LOGGED_BODY_BYTES);
   });
 
+  it("reads no more of a body with many values than it returns", () => {
+    let reads = 0;
+    const item = Object.defineProperty({}, "weight", { enumerable: true, get: () => (reads += 1) });
+    const jobs = Array.from({ length: 100 }, () => Array.from({ length: 500 }, () => [item, item, item]));
+    expect(redactJson({ jobs })).toHaveLength(MAX_LOGGED_BODY_BYTES);
+    expect(reads).toBeLessThan(MAX_LOGGED_BODY_BYTES);
+  });
+
   it("masks values nested deeper than 16 levels and escapes characters that PostgreSQL rejects", () => {
     const deep: unknown = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
     expect(redactJson(deep)).toBe(`${"[".repeat(16)}"***"${"]".repeat(16)}`);
