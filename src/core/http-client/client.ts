@@ -103,8 +103,7 @@ export class HttpClient implements AsyncDisposable {
       let outcome = await this.#attempt(url, exchange, idle);
       // The receiver closed the idle connection, so it has most likely not seen the request (RFC 9112, 9.3.1). If it has, it can
       // detect the duplicate by its id.
-      const isStale =
-        idle && exchange.status === 0 && outcome.kind === "failure" && outcome.class === "reset";
+      const isStale = idle && !exchange.hasBegun && outcome.kind === "failure" && outcome.class === "reset";
       if (isStale) outcome = await this.#attempt(url, exchange);
       return { ...outcome, durationMs: Math.round(performance.now() - startedMs) };
     } finally {
@@ -121,7 +120,7 @@ export class HttpClient implements AsyncDisposable {
     } catch (error) {
       if (!exchange.isTimedOut && isClientError(error as Error)) throw error;
       const failure = exchange.isTimedOut
-        ? timeoutFailure(totalMs, exchange.status !== 0)
+        ? timeoutFailure(totalMs, exchange.hasBegun)
         : classifyError(error, { host, secure: protocol === "https:", connectTimeoutMs });
       return { kind: "failure", ...failure } as const;
     } finally {
@@ -162,8 +161,9 @@ export class HttpClient implements AsyncDisposable {
 
 /** One request and its response. A handler, because `Client.request` takes 4 µs more CPU. */
 class Exchange implements Dispatcher.DispatchHandler {
-  /** 0 until the response begins. */
   status = 0;
+  /** True from the first byte of the response. */
+  hasBegun = false;
   isTimedOut = false;
   /** True once the response was read to its end, so that the connection can be used again. */
   isComplete = false;
@@ -206,6 +206,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     if (this.isTimedOut) controller.abort(new Error("timeout"));
+  }
+
+  onResponseStarted(): void {
+    this.hasBegun = true;
   }
 
   onResponseStart(

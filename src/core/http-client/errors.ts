@@ -69,7 +69,7 @@ export function blockedUrl(problem: string): RequestFailure {
   return failure("blocked_address", `The endpoint's URL ${problem}.`);
 }
 
-/** The failure of an attempt that exceeded its total time limit. `hasResponseBegun`: its headers had arrived. */
+/** The failure of an attempt that exceeded its total time limit. `hasResponseBegun`: headers or a part of them had arrived. */
 export function timeoutFailure(limitMs: number, hasResponseBegun: boolean): RequestFailure {
   const event = hasResponseBegun ? "The response began but did not end" : "No response";
   return failure("timeout", `${event} within ${limitMs / 1000} s. Answer with 2xx before doing the work.`);

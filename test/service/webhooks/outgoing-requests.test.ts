@@ -266,7 +266,10 @@ describe("a failed request returns", () => {
   it("timeout if headers arrive too slowly or the body never ends", async () => {
     const headers = drip("HTTP/1.1 200 OK\r\nx-slow: ");
     await from(respondWith(headers.respond));
-    expect(await postPast(headers.began)).toMatchObject({ class: "timeout" });
+    expect(await postPast(headers.began)).toMatchObject({
+      class: "timeout",
+      message: expect.stringContaining("The response began but did not end"),
+    });
     const body = drip("HTTP/1.1 200 OK\r\ncontent-length: 9000\r\n\r\n");
     await from(respondWith(body.respond));
     expect(await postPast(body.began)).toMatchObject({
@@ -375,6 +378,21 @@ describe("connections", () => {
     expect(await post(http, tcp.url)).toMatchObject({ status: 200 });
     expect(await post(http, tcp.url)).toMatchObject({ status: 200 });
     expect(tcp.connections).toHaveLength(2);
+  });
+
+  it("that break after the first bytes of a response fail the request, which is not sent again", async () => {
+    const tcp = await startTcpReceiver(
+      respondWith((count, socket) => {
+        if (count === 1) return OK;
+        socket.end("HTTP/1.1 200 OK\r\ncontent-");
+        return null;
+      }),
+    );
+    opened.push(tcp);
+    const http = httpWith();
+    await post(http, tcp.url);
+    expect(await post(http, tcp.url)).toMatchObject({ class: "reset" });
+    expect(tcp.connections).toHaveLength(1);
   });
 
   it("that break twice fail the request", async () => {
