@@ -49,7 +49,7 @@ export interface SmtpServer {
 
 /**
  * Parses `smtp://user:password@host:587` or `smtps://…`. Encryption is off for a server on this machine and with `?tls=off`, and
- * required otherwise. Returns null if `text` is not an SMTP URL, and throws a URIError for a wrong percent-encoding.
+ * required otherwise. Returns null if `text` is not an SMTP URL.
  */
 export function parseSmtpUrl(text: string): SmtpServer | null {
   const url = URL.parse(text);
@@ -65,8 +65,15 @@ export function parseSmtpUrl(text: string): SmtpServer | null {
     secure,
     requireTLS: !secure && !isOff,
     ignoreTLS: !secure && isOff,
-    ...(username !== "" && {
-      auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) },
-    }),
+    ...(username !== "" && { auth: { user: decode(username), pass: decode(password) } }),
   };
+}
+
+/** Returns text with invalid percent-encoding unchanged: a password may contain a single `%`. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

@@ -21,6 +21,11 @@ describe("parseSmtpUrl", () => {
       "smtp://user%40example.com:a%2Fb%25@mail.example.com:25",
       { host: "mail.example.com", port: 25, ...starttls, auth: { user: "user@example.com", pass: "a/b%" } },
     ],
+    // A password that is not percent-encoded.
+    [
+      "smtp://user:100%sure@mail.example.com",
+      { host: "mail.example.com", port: 587, ...starttls, auth: { user: "user", pass: "100%sure" } },
+    ],
   ])("parses %s", (text, server) => {
     expect(parseSmtpUrl(text)).toEqual(server);
   });
