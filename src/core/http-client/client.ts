@@ -2,7 +2,7 @@
 import type { Socket } from "node:net";
 import { StringDecoder } from "node:string_decoder";
 import { Client, type Dispatcher } from "undici";
-import { MINUTE_MS, SECOND_MS } from "../time.ts";
+import { SECOND_MS } from "../time.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { blockedUrl, classifyError, isClientError, timeoutFailure, type RequestFailure } from "./errors.ts";
 
@@ -35,7 +35,7 @@ const defaultLimits = {
   readBytes: 16 * 1024,
   keepBytes: 4 * 1024,
   headerBytes: 16 * 1024,
-  /** How long an idle connection stays open if the server sends no `Keep-Alive` timeout. */
+  /** How long an idle connection stays open, or shorter if the server's `Keep-Alive` header says so. */
   keepAliveMs: 4_000,
 };
 
@@ -77,7 +77,8 @@ export class HttpClient implements AsyncDisposable {
       bodyTimeout: 0,
       maxHeaderSize: headerBytes,
       keepAliveTimeout: keepAliveMs,
-      keepAliveMaxTimeout: MINUTE_MS,
+      // Longer times that receivers ask for would add up to thousands of open connections.
+      keepAliveMaxTimeout: keepAliveMs,
       keepAliveTimeoutThreshold: SECOND_MS,
       // Names are resolved only when a connection opens, so connections are renewed to notice a changed IP address.
       maxRequestsPerClient: 1_000,

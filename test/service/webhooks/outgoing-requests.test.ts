@@ -337,12 +337,17 @@ describe("connections", () => {
     expect(receiver.connections.opened).toBeLessThanOrEqual(8);
   });
 
-  it("that are idle are closed", async () => {
-    const tcp = await startTcpReceiver(respondWith(() => OK));
+  it("that are idle are closed, also if the receiver would keep them longer", async () => {
+    const keep = OK.replace("\r\n", "\r\nkeep-alive: timeout=600\r\n");
+    const tcp = await startTcpReceiver(respondWith((count) => (count === 1 ? OK : keep)));
     opened.push(tcp);
     const http = httpWith({ keepAliveMs: 50 });
-    await post(http, tcp.url);
-    await expect.poll(() => tcp.connections.every(({ closed }) => closed)).toBe(true);
+    for (const open of [1, 2]) {
+      await post(http, tcp.url);
+      expect(tcp.connections).toHaveLength(open);
+      const areClosed = () => tcp.connections.every(({ closed }) => closed);
+      await expect.poll(areClosed, { timeout: 30_000 }).toBe(true);
+    }
   });
 
   it("that the server closes with its response are not reused", async () => {
