@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { Router, type Request, type RequestHandler, type Response } from "express";
 import type { AccountServices } from "../accounts/api.ts";
+import { withTimeout } from "../core/concurrency/timeout.ts";
 import { pathPrefix } from "../core/public-url.ts";
 import { builtFolder, readBuiltFile, sendAssets, sendNotBuilt } from "./built-files.ts";
 import { contextOf, tagRoute } from "./context.ts";
@@ -10,6 +11,8 @@ import { readPageSession } from "./console/routes.ts";
 
 /** Written by the build, replaced by the nonce of each response. */
 const NONCE_PLACEHOLDER = "WAYMARK_NONCE";
+
+const MAX_SESSION_MS = 2_000;
 
 /** Paths of the API and its documents. Unknown paths below them return 404 in the envelope, to browsers too. */
 const SERVER_PATHS =
@@ -51,8 +54,8 @@ function sendPage(
       sendNotBuilt(response, "console");
       return;
     }
-    // If that fails, the page asks for the session, and shows the error.
-    const session = await readSession(request).catch(() => undefined);
+    // If that fails or takes long, the page asks for the session, and shows the error.
+    const session = await withTimeout(readSession(request), MAX_SESSION_MS).catch(() => undefined);
     renderPage(response, page.toString("utf8").replace('<base href="/"', `<base href="${base}"`), session);
   };
 }

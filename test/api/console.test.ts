@@ -5,10 +5,13 @@ import { get, type IncomingMessage } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
+import { sql } from "../../src/core/postgres/sql.ts";
 import { createSignedInUser } from "../support/accounts/signed-in-user.ts";
 import { expectData } from "../support/app/assertions.ts";
+import { startTestApp } from "../support/app/app.fixture.ts";
 import { startAppInstance } from "../support/app/app-instance.ts";
 import { sharedApp } from "../support/app/shared-app.ts";
+import { openTransaction } from "../support/database/blocked-sessions.ts";
 import { buildSite } from "../support/site.ts";
 
 const html = { accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
@@ -165,6 +168,22 @@ describe("the page", () => {
       /<script [^>]*type="application\/json" id="session">(.*?)<\/script>/.exec(body) ?? [];
     expect(JSON.parse(json)).toEqual(same === null ? null : expectData(await client.get(same)));
     expect(body).not.toContain("<script>alert");
+  });
+
+  it("comes without a session if PostgreSQL does not return it within two seconds", async () => {
+    await using own = await startTestApp({ WAYMARK_ROLE: "api" });
+    const { client } = await createSignedInUser(own, (await own.createOrganization("agent")).id);
+    const lock = await openTransaction(own.database, sql`lock table user_session in access exclusive mode`);
+    const headers = { ...html, cookie: client.cookie };
+    try {
+      const refused = fetch(`${own.url}/auth/session`, { headers });
+      const page = fetch(`${own.url}/jobs`, { headers });
+      expect(await Promise.race([refused.then(() => "session"), page.then(() => "page")])).toBe("page");
+      expect(await (await page).text()).not.toContain('id="session"');
+      await refused;
+    } finally {
+      await lock.commit();
+    }
   });
 
   it("does not exist on a worker", async () => {
