@@ -33,7 +33,8 @@ export const ssoRequiredError = () =>
 
 /** Returns the error as the console and other clients see it. */
 export function translate(error: APIError): Error {
-  const code = error.body?.code ?? "";
+  // The library has no code for two requests that used the same recovery code.
+  const code = error.body?.code ?? (error.statusCode === 409 ? "INVALID_BACKUP_CODE" : "");
   const message = messages[code];
   if (message === undefined) return error;
   // A 500 of the library, whose status an APIError would not replace.
