@@ -80,10 +80,10 @@ describe("an operator", () => {
     for (const file of files) expect((await get(file, operator)).status).toBe(200);
   });
 
-  it("is redirected to the path with a trailing slash, because the page's URLs are relative", async () => {
-    const response = await get("", operator, PAGE);
+  it.each(["", "/index.html"])("is redirected from %j to the page, whose URLs are relative", async (path) => {
+    const response = await get(path, operator, PAGE);
     expect(response.status).toBe(308);
-    expect(leadsTo(response, "/operator/agenda")).toBe("/operator/agenda/");
+    expect(leadsTo(response, `/operator/agenda${path}`)).toBe("/operator/agenda/");
   });
 
   it("lists the tasks of all processes, by name and page", async () => {

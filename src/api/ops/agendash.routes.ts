@@ -40,7 +40,7 @@ export function createAgendashRoutes({ mongo, sessions, publicUrl }: AgendashDep
     });
     sendSuccess(response, { tasks });
   });
-  router.get("/", sendPage(`${prefix}${PATH}/`));
+  router.get(["/", "/index.html"], sendPage(`${prefix}${PATH}/`));
   router.get("/read-only.css", (_request, response) => {
     response.sendFile(STYLESHEET_FILE, { cacheControl: false });
   });
