@@ -177,7 +177,9 @@ const settings = {
   OTEL_SERVICE_NAME: z.string().default("waymark").meta({ example: "waymark" }),
   OTEL_TRACES_SAMPLER: z
     .string()
-    .regex(/^(parentbased_)?(always_on|always_off|traceidratio)$/)
+    .regex(/^(parentbased_)?(always_on|always_off|traceidratio)$/, {
+      error: "Must be always_on, always_off or traceidratio, or one of them after parentbased_",
+    })
     .default("parentbased_traceidratio")
     .meta({ example: "parentbased_traceidratio" }),
   OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1).meta({ example: "0.01" }),

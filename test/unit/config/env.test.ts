@@ -71,6 +71,10 @@ describe("an invalid setting", () => {
     expect(line).toMatch(new RegExp(`^  ${name}: \\S.{5,}\\. Example: ${name}=\\S`));
   });
 
+  it("names the samplers", () => {
+    expect(startupErrorOf({ OTEL_TRACES_SAMPLER: "ratio" })).toContain("always_on, always_off or traceid");
+  });
+
   it("names the settings of OpenID Connect that are missing", () => {
     const lines = startupErrorOf({ OIDC_ISSUER: "https://login.example.com" }).split("\n").slice(1);
     expect(lines.map((line) => line.trim().split(":")[0])).toEqual(["OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"]);
