@@ -185,6 +185,30 @@ describe("a subscription socket rejects", () => {
     expect(pings).toHaveLength(those.length);
   });
 
+  it("a subscription over its limit, even if its ID was used again before the first had started", async () => {
+    const agent = await app.createOrganization("agent");
+    const socket = await openAuthenticatedWebSocket(app, agent.key);
+    const ids = idsFrom(0).slice(0, 10);
+    await withFeedLocked(app, async () => {
+      for (const id of ids) {
+        socket.send(subscribeMessage(id));
+        socket.send({ type: "complete", id });
+        socket.send(subscribeMessage(id));
+      }
+      socket.send({ type: "ping" });
+      await socket.waitForMessage("pong");
+    });
+    await eventually(() =>
+      expect(socket.messages.filter(({ type }) => type === "ping")).toHaveLength(2 * ids.length),
+    );
+    // Both subscriptions of an ID are active, although graphql-ws knows only the second.
+    socket.send(subscribeMessage("one too many"));
+    expect(await refusal(socket)).toMatchObject({
+      id: "one too many",
+      payload: [{ extensions: { code: "RATE_LIMITED" } }],
+    });
+  });
+
   it("a subscription that cannot start for now, with 1013", async () => {
     const agent = await app.createOrganization("agent");
     const socket = await openAuthenticatedWebSocket(app, agent.key);

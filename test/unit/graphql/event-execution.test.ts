@@ -29,12 +29,13 @@ async function subscribe(nameOf: (n: number) => string): Promise<{ results: unkn
     signal,
     principal,
     credential: { groupKey: "", verify: () => Promise.resolve(principal) },
+    active: 0,
     close,
   };
   const deps = {
     makeContext: () => ({}),
     semaphore: new FairSemaphore({ permits: 1, permitsPerKey: 1 }),
-    metrics: createSubscriptionMetrics(new Registry(), () => 1),
+    metrics: createSubscriptionMetrics(new Registry(), new Set()),
   };
   const stream = await startSubscription(deps, connection, operation);
   const results: ExecutionResult[] = [];

@@ -37,6 +37,8 @@ export class Connection implements ServerSocket {
   principal: AuthenticatedPrincipal | null = null;
   /** Subscriptions that read the database before they are active, also if the client has completed them meanwhile. */
   starting = 0;
+  /** Active subscriptions, also those that graphql-ws has forgotten, because their ID was used again while they started. */
+  active = 0;
   /** The code with which the server closed the connection. */
   closeCode: number | null = null;
   readonly #socket: WebSocket;

@@ -26,10 +26,10 @@ export type SubscriptionResults = AsyncGenerator<ExecutionResult, void, void> & 
   readonly cursor: string | null;
 };
 
-/** Starts the subscription. If it cannot start, returns its errors as the only result. */
+/** Starts the subscription, and counts it until it ends. If it cannot start, returns its errors as the only result. */
 export async function startSubscription(
   { makeContext, semaphore, metrics }: EventExecutionDeps,
-  connection: Pick<Connection, "request" | "signal" | "principal" | "credential" | "close">,
+  connection: Pick<Connection, "request" | "signal" | "principal" | "credential" | "active" | "close">,
   operation: ExecutionArgs,
 ): Promise<SubscriptionResults | ExecutionResult> {
   const ending = new AbortController();
@@ -45,9 +45,8 @@ export async function startSubscription(
       connection.close(closeCodes.tryAgainLater, TRY_AGAIN_REASON);
     return source;
   }
-  metrics.subscriptionStarted();
-  if (signal.aborted) metrics.subscriptionEnded();
-  else signal.addEventListener("abort", () => metrics.subscriptionEnded(), { once: true });
+  connection.active += 1;
+  signal.addEventListener("abort", () => (connection.active -= 1), { once: true });
 
   const executeFor = (rootValue: unknown): Promise<ExecutionResult> => {
     const { principal, requestId } = connection.request;

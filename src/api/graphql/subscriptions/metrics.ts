@@ -1,20 +1,22 @@
 /** Prometheus metrics of WebSocket connections and subscriptions. */
 import { Counter, Gauge, type Registry } from "prom-client";
+import type { Connection } from "./connection.ts";
 
 export type SubscriptionMetrics = ReturnType<typeof createSubscriptionMetrics>;
 
-export function createSubscriptionMetrics(registry: Registry, connectionCount: () => number) {
+export function createSubscriptionMetrics(registry: Registry, open: ReadonlySet<Connection>) {
   const registers = [registry];
   const connections: Gauge = new Gauge({
     name: "waymark_websocket_connections",
     help: "Open WebSocket connections",
     registers,
-    collect: () => connections.set(connectionCount()),
+    collect: () => connections.set(open.size),
   });
-  const subscriptions = new Gauge({
+  const subscriptions: Gauge = new Gauge({
     name: "waymark_graphql_subscriptions",
     help: "Active GraphQL subscriptions",
     registers,
+    collect: () => subscriptions.set(open.values().reduce((sum, each) => sum + each.active, 0)),
   });
   const events = new Counter({
     name: "waymark_graphql_subscription_events_total",
@@ -34,8 +36,6 @@ export function createSubscriptionMetrics(registry: Registry, connectionCount: (
     registers,
   });
   return {
-    subscriptionStarted: () => subscriptions.inc(),
-    subscriptionEnded: () => subscriptions.dec(),
     eventSent: () => events.inc(),
     /** `code` is the server's close code, or `client` if the client closed the connection. */
     connectionClosed: (code: number | "client") => closes.inc({ code: String(code) }),

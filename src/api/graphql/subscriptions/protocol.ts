@@ -29,10 +29,9 @@ export function createProtocol(
     const onClose = makeServer({
       connectionInitWaitTimeout: subscriptionLimits.initTimeoutMs,
       onConnect: ({ connectionParams }) => authenticate(deps, connection, connectionParams),
-      async onSubscribe({ subscriptions }, _id, payload) {
+      async onSubscribe(_context, _id, payload) {
         connection.starting += 1;
-        const count = Math.max(Object.keys(subscriptions).length, connection.starting);
-        const checked = await check(deps, connection, { payload, count }).catch((error: unknown) => [
+        const checked = await check(deps, connection, payload).catch((error: unknown) => [
           errors.translate(error),
         ]);
         if (Array.isArray(checked)) connection.starting -= 1;
@@ -58,18 +57,17 @@ export function createProtocol(
 /** Returns the checked subscription, or the errors of its operation. Throws an AppError for a connection over a limit. */
 async function check(
   { apollo, makeContext, limits }: ProtocolDeps,
-  { principal }: Connection,
-  { payload, count }: { payload: SubscribePayload; count: number },
+  { principal, starting, active }: Connection,
+  { query, operationName, variables }: SubscribePayload,
 ): Promise<ExecutionArgs | GraphQLError[]> {
   invariant(principal, "subscribing requires connection_init");
   const { subscriptionsPerConnection } = subscriptionLimits;
-  if (count > subscriptionsPerConnection)
+  if (starting + active > subscriptionsPerConnection)
     throw new AppError(
       "TooManyRequestsException",
       `A WebSocket can have at most ${subscriptionsPerConnection} subscriptions`,
     );
   await takeTokens(limits, rateLimitSubjectOf(principal), { kind: "read" }, () => undefined);
-  const { query, operationName, variables } = payload;
   const request = {
     query,
     ...(typeof operationName === "string" && { operationName }),

@@ -47,7 +47,7 @@ export function createSubscriptionServer(deps: SubscriptionServerDeps): WebSocke
   const { logger, http, path, errors } = deps;
   const clientIpOf = createClientIpResolver(http.trustProxy);
   const connections = new Set<Connection>();
-  const metrics = createSubscriptionMetrics(deps.registry, () => connections.size);
+  const metrics = createSubscriptionMetrics(deps.registry, connections);
   const serve = createProtocol({ ...deps, connections, metrics });
   const stopChecks = startChecks(connections);
   const requestIds = new WeakMap<IncomingMessage, string>();
