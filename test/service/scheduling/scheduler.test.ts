@@ -10,9 +10,6 @@ interface Look {
   sort: Sort;
 }
 
-// Hundreds of tasks, each with several writes to MongoDB.
-vi.setConfig({ testTimeout: 60_000 });
-
 const soon = (): Date => new Date();
 const tomorrow = (): Date => new Date(Date.now() + 86_400_000);
 

@@ -4,9 +4,6 @@ import { eventually } from "../../support/eventually.ts";
 import { createBlockedWork, openSchedulerFixture } from "../../support/scheduler.fixture.ts";
 import { onceTask, recurring } from "../../support/scheduler-tasks.ts";
 
-// Hundreds of tasks, each with several writes to MongoDB.
-vi.setConfig({ testTimeout: 60_000 });
-
 const soon = (): Date => new Date();
 const HOUR_MS = 3_600_000;
 
