@@ -230,17 +230,9 @@ it("a process without due tasks sends one command per poll for any number of han
   const [ran, commands] = [new Set<string>(), [] as string[]];
   scheduler.start(names.map((name) => recurringHandler(name, 3_600_000, () => void ran.add(name))));
   await eventually(() => expect(ran.size).toBe(3));
-  // The end of each task is written too.
-  await eventually(async () => {
-    const unlocked = { lockedAt: null, lastFinishedAt: { $ne: null } };
-    expect(await client.db().collection(TASKS_COLLECTION).countDocuments(unlocked)).toBe(3);
-  });
   client.on("commandStarted", ({ commandName }) => commands.push(commandName));
-  // The next poll of a name whose task was claimed is another command.
-  await eventually(() => expect(commands.filter((name) => name === "distinct").length).toBeGreaterThan(1));
-  commands.length = 0;
-  await eventually(() => expect(commands.length).toBeGreaterThan(5));
-  expect(new Set(commands)).toEqual(new Set(["distinct"]));
+  // Claims and their ends come first. On a busy machine one can still wait for a connection while later polls run.
+  await eventually(() => expect(commands.slice(-6)).toEqual(Array<string>(6).fill("distinct")));
 });
 
 describe("a lock", () => {
