@@ -46,6 +46,8 @@ async function sampleOfTable(
   if (start?.length === SAMPLE_BYTES) records.pop();
   const [names, ...rows] = records;
   if (!names) throw badRequest([], "This file is empty.");
+  if (names.length === 1 && names[0]?.includes("|") === true)
+    throw badRequest([], "The columns of this file must be separated by commas, semicolons or tabs.");
   return { names, rows: rows.slice(0, SAMPLE_ROWS).map((row) => names.map((_, index) => row[index] ?? "")) };
 }
 

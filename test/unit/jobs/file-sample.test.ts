@@ -56,6 +56,7 @@ describe("a CSV sample", () => {
   it.each([
     ["", "empty"],
     ["a,b\n", "no rows"],
+    ["a|b\n1|2\n", "semicolons"],
     ["a\0,b\0\n", "UTF-8"],
     [Buffer.from("a,b\n1,Caf\u00E9\n", "latin1"), "UTF-8"],
     [Buffer.from("\uFEFFa,b\n1,2\n", "utf16le"), "UTF-8"],
