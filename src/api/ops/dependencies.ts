@@ -17,15 +17,17 @@ const CHECK_TIMEOUT_MS = 2_000;
 const CHECK_TTL_MS = 250;
 
 export function postgresDependency(database: Pick<Database, "ping">): Dependency {
-  const ping = async (): Promise<string | null> =>
-    await withTimeout(
-      database.ping().then(
-        () => null,
-        () => "unreachable",
-      ),
-      CHECK_TIMEOUT_MS,
-      () => "no answer in time",
-    );
+  const ping = async (): Promise<string | null> => {
+    try {
+      const hasAnswered = await withTimeout(
+        database.ping().then(() => true),
+        CHECK_TIMEOUT_MS,
+      );
+      return hasAnswered ? null : "no answer in time";
+    } catch {
+      return "unreachable";
+    }
+  };
   return { name: "postgres", isRequired: true, problem: singleFlight(ping, CHECK_TTL_MS) };
 }
 

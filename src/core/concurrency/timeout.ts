@@ -1,33 +1,25 @@
 /** Stops waiting for work after a time limit or at an abort. The work itself continues, and its error is ignored then. */
 
-/** Returns the result of `work`, or of `onTimeout` (default: undefined) if `work` takes longer than `timeoutMs`. */
-export async function withTimeout<T, U = undefined>(
-  work: Promise<T>,
-  timeoutMs: number,
-  onTimeout?: () => U,
-): Promise<T | U> {
+/** Returns the result of `work`, or undefined if it takes longer than `timeoutMs`. */
+export async function withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T | undefined> {
   const timeout = new AbortController();
   // One event loop turn later, in case this process was too busy to read the result.
   const timer = setTimeout(() => setImmediate(() => timeout.abort()), timeoutMs);
   try {
-    return await untilAborted(work, timeout.signal, onTimeout);
+    return await untilAborted(work, timeout.signal);
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** Returns the result of `work`, or of `onAbort` (default: undefined) once `signal` is aborted. */
-export async function untilAborted<T, U = undefined>(
-  work: Promise<T>,
-  signal: AbortSignal,
-  onAbort?: () => U,
-): Promise<T | U> {
-  const { promise: aborted, resolve } = Promise.withResolvers<void>();
-  const abort = (): void => resolve();
+/** Returns the result of `work`, or undefined once `signal` is aborted. */
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  const { promise: aborted, resolve } = Promise.withResolvers<undefined>();
+  const abort = (): void => resolve(undefined);
   signal.addEventListener("abort", abort);
   if (signal.aborted) abort();
   try {
-    return await Promise.race([work, aborted.then(onAbort as () => U)]);
+    return await Promise.race([work, aborted]);
   } finally {
     signal.removeEventListener("abort", abort);
   }
