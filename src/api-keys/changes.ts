@@ -96,14 +96,14 @@ async function lockAccess(em: EntityManager): Promise<number> {
 export class KeyChanges {
   readonly tx: Transaction;
   readonly em: EntityManager;
+  readonly accessRevision: number;
   readonly #deps: KeyDeps;
-  readonly #accessRevision: number;
 
   constructor(deps: KeyDeps, tx: Transaction, accessRevision: number) {
     this.tx = tx;
     this.em = tx.em();
     this.#deps = deps;
-    this.#accessRevision = accessRevision;
+    this.accessRevision = accessRevision;
   }
 
   /** Throws BadRequestException for an invalid CIDR range or expiry. */
@@ -142,7 +142,7 @@ export class KeyChanges {
     });
     const graceEnd = new Date(this.#deps.clock.now() + graceHours * HOUR_MS);
     if (!old.expiresAt || old.expiresAt > graceEnd) old.expiresAt = graceEnd;
-    old.accessRevision = this.#accessRevision;
+    old.accessRevision = this.accessRevision;
     await this.#record("key.rotated", issued.key, by, { replaces: old.prefix, grace_hours: graceHours });
     return issued;
   }
@@ -151,7 +151,7 @@ export class KeyChanges {
   async revoke(keys: readonly ApiKey[], by?: KeyAuthor): Promise<readonly ApiKey[]> {
     for (const key of keys.filter(({ revokedAt }) => !revokedAt)) {
       key.revokedAt = new Date(this.#deps.clock.now());
-      key.accessRevision = this.#accessRevision;
+      key.accessRevision = this.accessRevision;
       await this.#record("key.revoked", key, by);
     }
     return keys;

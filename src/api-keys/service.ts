@@ -192,6 +192,7 @@ export class ApiKeyService {
       const key = await getKey(keys.em, { id });
       const rateLimits = { ...key.rateLimits, ...changes };
       key.rateLimits = Object.values(rateLimits).some((limit) => limit !== undefined) ? rateLimits : null;
+      key.accessRevision = keys.accessRevision;
       return key;
     });
   }

@@ -171,6 +171,7 @@ it("a changed key has the newest access revision, by which processes of the form
   const changes = [
     ({ id }: Partner) => keys.revoke(id),
     ({ id }: Partner) => keys.rotate(id, 0, "test"),
+    ({ id }: Partner) => keys.setRateLimits(id, { read: null }),
     ({ organizationId }: Partner) => suspend(database, organizationId),
   ];
   for (const change of changes) {
