@@ -140,9 +140,15 @@ export class KeyVerifier implements AsyncDisposable {
         { headers: { "Retry-After": "1", ...limits } },
       );
     }
-    const key = await this.#load(prefix);
-    if (key) await this.#unknownKeyLimits.take([bucket], -1);
-    return key;
+    let isUnknown = false;
+    try {
+      const key = await this.#load(prefix);
+      isUnknown = key === null;
+      return key;
+    } finally {
+      // Also while PostgreSQL is away, when the key may be valid.
+      if (!isUnknown) await this.#unknownKeyLimits.take([bucket], -1);
+    }
   });
 
   async #poll(): Promise<void> {

@@ -167,6 +167,17 @@ it("an unknown key costs a network a token, of which it has 100 and gets 20 a se
   });
 });
 
+it("a look-up that PostgreSQL does not answer costs no token, because the key may be valid", async () => {
+  const { text } = await createKey();
+  isAway = true;
+  const refusals = new Set<string>();
+  for (let count = 0; count <= unknownKeyRate.burst; count += 1)
+    await verifier.verify(text, ADDRESS).catch((error: unknown) => refusals.add((error as Error).message));
+  expect([...refusals]).toEqual(["away"]);
+  isAway = false;
+  await verifier.verify(text, ADDRESS);
+});
+
 it("a changed key has the newest access revision, by which processes of the former version drop it", async () => {
   const changes = [
     ({ id }: Partner) => keys.revoke(id),
