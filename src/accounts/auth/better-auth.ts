@@ -34,6 +34,8 @@ export function createBetterAuth(context: AccountContext) {
     database: { db, type: "postgres", transaction: false },
     logger: { disabled: true },
     telemetry: { enabled: false },
+    // Its spans would have values.
+    experimental: { instrumentation: { enabled: false } },
     // Our own limits hold across processes and spare known browsers (docs/decisions/0053).
     rateLimit: { enabled: false },
     onAPIError: { throw: true, errorURL: `${pathPrefix(publicUrl)}/sign-in` },

@@ -121,6 +121,7 @@ function createContextManager(): ContextManager {
   const storage = new AsyncLocalStorage<Context>();
   return Object.assign(new StackContextManager(), {
     active: () => storage.getStore() ?? ROOT_CONTEXT,
-    with: <T>(active: Context, work: () => T) => storage.run(active, work),
+    with: <A extends unknown[], T>(active: Context, work: (...args: A) => T, _this: unknown, ...args: A) =>
+      storage.run(active, work, ...args),
   });
 }

@@ -10,6 +10,11 @@ import {
   type CollectedSpan,
   type TraceCollector,
 } from "../../support/trace-collector.ts";
+import {
+  createSessionClient,
+  createTestUser,
+  VALID_PASSWORD,
+} from "../../support/accounts/session-client.ts";
 import { patchBatch, patchJob, type JobRequestOptions } from "../../support/app/job-client.ts";
 import { startTestReceiver, type TestReceiver } from "../../support/webhooks/receiver.ts";
 import {
@@ -187,6 +192,18 @@ it("traces a GraphQL operation with its SQL, under a span name without the opera
   const path = spanPath(read, spans);
   expect(path.map(({ name }) => name).slice(0, 2)).toEqual(["POST /graphql", "GraphQL query"]);
   expect(path[1]?.attributes["graphql.operation.name"]).toBe("Long".repeat(25));
+});
+
+it("traces a sign-in with its SQL, without the spans of better-auth", async () => {
+  const { email } = await createTestUser(rig.app, { organizationId: rig.agent.id, role: "owner" });
+  const credentials = { email, password: VALID_PASSWORD };
+  const { status, headers } = await createSessionClient(rig.app).post("/auth/sign-in/email", credentials);
+  expect(status).toBe(200);
+  const spans = await collector.waitForTrace(headers.get("x-request-id") ?? "");
+  const children = spans.filter((span) => !isRoot(span));
+  expect(children.map(({ attributes }) => attributes["db.system.name"])).toEqual(
+    children.map(() => "postgresql"),
+  );
 });
 
 it("does not trace health checks and metrics", async () => {
