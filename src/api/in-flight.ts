@@ -7,10 +7,10 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import { FairSemaphore } from "../core/concurrency/semaphore.ts";
 import { AppError, unavailable } from "../core/errors.ts";
 
-/** In a short burst, requests in flight per connection to PostgreSQL. During an overload it is one: more would only wait. */
+/** In a short burst, requests in flight per connection of a pool. */
 const BURST_PER_CONNECTION = 20;
-/** Enough to keep the process and PostgreSQL busy. */
-const MIN_LIMIT = 4;
+/** During an overload. REST and GraphQL have a pool each: one partner can use half of both, and others need the rest. */
+const SUSTAINED_PER_CONNECTION = 2;
 /** An overload begins when the lower limit was exceeded for this long, or the higher one was reached. */
 const BURST_MS = 300;
 /** An overload ends when no request was rejected for this long. */
@@ -34,7 +34,7 @@ const overloaded = [1, 2, 3].map((afterS) =>
 );
 
 interface InFlightOptions {
-  /** Number of connections to PostgreSQL. */
+  /** Number of connections of each pool. */
   readonly poolSize: number;
   /** False: no request is rejected for the number of all. */
   readonly isLimited: boolean;
@@ -64,7 +64,7 @@ export class InFlight {
   readonly #permits = new WeakMap<ServerResponse, Permit>();
 
   constructor({ poolSize, isLimited, registry }: InFlightOptions) {
-    this.#sustained = isLimited ? Math.max(poolSize, MIN_LIMIT) : Infinity;
+    this.#sustained = isLimited ? poolSize * SUSTAINED_PER_CONNECTION : Infinity;
     this.#burst = isLimited ? poolSize * BURST_PER_CONNECTION : Infinity;
     const permits = Math.max(poolSize - RESERVED_CONNECTIONS, 1);
     const permitsPerKey = Math.max(Math.floor(poolSize / 2), 1);

@@ -170,7 +170,10 @@ const pages = factsOf("docs/operate/", {
       count("api/in-flight#BURST_PER_CONNECTION"),
       count(valueOf("api/in-flight#BURST_PER_CONNECTION") * poolSize),
     ],
-    "Overload > During an overload": [count("api/in-flight#MIN_LIMIT")],
+    "Overload > During an overload": [
+      count("api/in-flight#SUSTAINED_PER_CONNECTION"),
+      count(valueOf("api/in-flight#SUSTAINED_PER_CONNECTION") * poolSize),
+    ],
     Overload: [
       duration("api/in-flight#BURST_MS"),
       duration("api/in-flight#RECOVERED_AFTER_MS"),
