@@ -233,9 +233,12 @@ export function disconnectSignal(response: Response): AbortSignal {
 /** Counts the request as in flight. Throws ServiceUnavailableException beyond the limit. */
 export const limitInFlight: RequestHandler = (_request, response, next) => {
   const context = contextOf(response);
-  context.isRejected = true;
-  context.inFlight.enter(response);
-  context.isRejected = false;
+  try {
+    context.inFlight.enter(response);
+  } catch (error) {
+    context.isRejected = true;
+    throw error;
+  }
   next();
 };
 
