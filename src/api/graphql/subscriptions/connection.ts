@@ -96,10 +96,9 @@ export class Connection implements ServerSocket {
   close(code: number = closeCodes.internalError, reason = ""): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     this.closeCode = code;
-    const bytes = new Uint8Array(MAX_REASON_BYTES);
-    // Writes whole characters only.
-    const { written } = new TextEncoder().encodeInto(reason, bytes);
-    this.#socket.close(code, Buffer.from(bytes.subarray(0, written)));
+    const bytes = Buffer.alloc(MAX_REASON_BYTES);
+    // `write` splits no character.
+    this.#socket.close(code, bytes.subarray(0, bytes.write(reason)));
     // Cancel pending work now. The socket stays open until the client answers the close frame or times out.
     this.#abortController.abort();
     const { logger, requestId } = this.options;
